@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
 from tests.event_time.trial import EventTrial, plan_of, run
-from tidelake.testing.histories.machine import SEEDS, SETTINGS, OnTrial
+from tidelake.testing.histories.machine import SEEDS, OnTrial, run_seeded
 from tidelake.testing.place import Place
 
 if TYPE_CHECKING:
@@ -89,6 +88,6 @@ class Historians(OnTrial):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
-class TestHistorians(Historians.TestCase):
-    settings = settings(SETTINGS, max_examples=60, stateful_step_count=16)
+@pytest.mark.parametrize("number", range(10))
+def test_many_historians(number: int) -> None:
+    run_seeded(Historians, number, steps=16)

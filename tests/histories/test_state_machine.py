@@ -5,7 +5,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from tidelake.testing.histories.machine import SEEDS, SETTINGS, OnTrial
+from tidelake.testing.histories.machine import SEEDS, SETTINGS, OnTrial, run_seeded
 
 
 class Writers(OnTrial):
@@ -49,6 +49,6 @@ class TestWriters(Writers.TestCase):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
-class TestManyWriters(Writers.TestCase):
-    settings = settings(SETTINGS, max_examples=150, stateful_step_count=20)
+@pytest.mark.parametrize("number", range(20))
+def test_many_writers(number: int) -> None:
+    run_seeded(Writers, number, steps=20)

@@ -13,7 +13,7 @@ from tests.histories.upkeep import UpkeepTrial, plan_of, run
 from tidelake.testing import canonical
 from tidelake.testing.histories.action import qualified_name
 from tidelake.testing.histories.check import expected_arrow
-from tidelake.testing.histories.machine import SEEDS, SETTINGS, OnTrial
+from tidelake.testing.histories.machine import SEEDS, SETTINGS, OnTrial, run_seeded
 from tidelake.testing.histories.model import Model, Table
 from tidelake.testing.place import Place
 
@@ -87,6 +87,6 @@ class TestKeepers(Keepers.TestCase):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
-class TestManyKeepers(Keepers.TestCase):
-    settings = settings(SETTINGS, max_examples=150, stateful_step_count=20)
+@pytest.mark.parametrize("number", range(20))
+def test_many_keepers(number: int) -> None:
+    run_seeded(Keepers, number, steps=20)

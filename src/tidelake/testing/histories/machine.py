@@ -4,9 +4,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize
+from hypothesis.stateful import RuleBasedStateMachine, initialize, run_state_machine_as_test
 
 from tidelake.testing.histories.trial import Trial
 from tidelake.testing.place import Place
@@ -39,3 +39,10 @@ class OnTrial(RuleBasedStateMachine):
         if self.trial is not None:
             self.trial.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def run_seeded(machine: type[OnTrial], number: int, steps: int) -> None:
+    """A few histories, the same ones for a number whenever they are run."""
+    seeded = seed(number)(type(machine.__name__, (machine,), {}))
+    few = settings(SETTINGS, max_examples=6, stateful_step_count=steps, database=None)
+    run_state_machine_as_test(seeded, settings=few)
