@@ -36,6 +36,7 @@ def add_column(model: Model, chance: Random) -> Action | None:
     def on_model(m: Model) -> None:
         table = m.now.tables[name]
         table.columns.append(Column(column, kind, default))
+        table.reshaped = True
         for row in table.rows:
             row.values[column] = default
 
@@ -97,6 +98,7 @@ def rename_column(model: Model, chance: Random) -> Action | None:
     def on_model(m: Model) -> None:
         table = m.now.tables[name]
         table.column(old).name = new
+        table.reshaped = True
         for row in table.rows:
             row.values[new] = row.values.pop(old)
 
