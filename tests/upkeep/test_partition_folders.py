@@ -1,9 +1,11 @@
 """Files of partitions lie where DuckDB puts its own, so that either may keep up what the other has
 written."""
 
+import os
 from datetime import datetime
 from decimal import Decimal
 from hashlib import md5
+from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -35,6 +37,7 @@ KEYS = [
     "bucket(3, k)",
 ]
 TEXTS = ["", "a b", "a/b", "a=b", "50%", "é", "a%20b", "__HIVE_DEFAULT_PARTITION__", None]
+ROWS_OF_FOUR = pa.table({"id": range(80), "k": ["a", "b", "c", "d"] * 20})
 _BY_DUCKDB = {"delete-overlap", "table-statistics"}
 """What its flush and its rewrite leave, wherever files lie."""
 _LONG = "x" * 300
@@ -221,13 +224,52 @@ def test_a_write_that_cannot_make_a_folder_leaves_nothing(place: Place, lake: An
     t = lake.create_table("t", "id INTEGER, k VARCHAR", partition_by=["k"])
     t.append(pa.table({"id": range(20), "k": ["a"] * 20}))
     (place.data / "main" / "t" / "k=c").write_text("in the way")
-    rows = pa.table({"id": range(80), "k": ["a", "b", "c", "d"] * 20})
     with place.refuses(Unavailable):
-        t.append(rows)
+        t.append(ROWS_OF_FOUR)
     (place.data / "main" / "t" / "k=c").unlink()
-    t.append(rows)
+    t.append(ROWS_OF_FOUR)
     assert t.count() == 100
     assert lake.verify(deep=True).ok
+
+
+def append_and_die(place: Place, moves: int) -> None:
+    """The process ends when so many files have come into their folders."""
+    real, done = os.rename, 0
+
+    def rename(source: str, target: str) -> None:
+        nonlocal done
+        if "=" in target:
+            if done == moves:
+                os._exit(3)
+            done += 1
+        real(source, target)
+
+    os.rename = rename  # type: ignore[assignment]
+    with place.open() as lake:
+        lake.table("t").append(ROWS_OF_FOUR)
+
+
+@pytest.mark.parametrize("moves", [0, 2, 3])
+def test_a_killed_write_leaves_nothing_that_is_named(place: Place, moves: int) -> None:
+    with place.open() as lake:
+        t = lake.create_table("t", "id INTEGER, k VARCHAR", partition_by=["k"])
+        t.append(ROWS_OF_FOUR)
+        head = lake.snapshots()[-1].snapshot_id
+    child = get_context("spawn").Process(target=append_and_die, args=(place, moves))
+    child.start()
+    child.join()
+    assert child.exitcode == 3
+    left = place.unknown_files()
+    assert len(left) == 4
+    assert sum("k=" in path for path in left) == moves
+    with place.open() as lake:
+        t = lake.table("t")
+        assert (lake.snapshots()[-1].snapshot_id, t.count()) == (head, 80)
+        assert lake.cleanup("0 seconds").orphans == 4
+        assert place.unknown_files() == set()
+        t.append(ROWS_OF_FOUR)
+        assert t.count() == 160
+        assert lake.verify(deep=True).ok
 
 
 def test_marked_zeros_and_large_partitions_come_into_folders(place: Place, lake: Any) -> None:
