@@ -10,11 +10,11 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import deltalake
 import pyarrow as pa
 import pytest
 
 import tidelake
+from tests.delta.readers import Readers
 from tests.upkeep.unchanged import nothing_changes
 from tidelake.errors import Unavailable
 from tidelake.testing import canonical
@@ -316,17 +316,26 @@ def test_a_mirror_names_files_in_folders(lake: Any) -> None:
     lake.mirror("t")
     t.append(rows)
     t.delete("id % 5 = 0")
-    assert canonical.rows(_read(t.info.path)) == canonical.rows(t.to_arrow())
-    t.compact()
-    assert canonical.rows(_read(t.info.path)) == canonical.rows(t.to_arrow())
+    with Readers() as readers:
+        agree(readers, t)
+        t.compact()
+        agree(readers, t)
 
 
-def _read(root: str) -> pa.Table:
-    return pa.table(
-        deltalake.QueryBuilder()
-        .register("t", deltalake.DeltaTable(root))
-        .execute("SELECT * FROM t")
-    )
+def agree(readers: Readers, table: tidelake.Table) -> None:
+    rows = canonical.rows(table.to_arrow())
+    found = readers.read(table.info.path)
+    assert {name: shown for name, (_, shown) in found.items()} == dict.fromkeys(found, rows)
+
+
+def test_the_address_of_a_folder_escapes_what_names_of_folders_have(tmp_path: Path) -> None:
+    address = f"file://{tmp_path}/data/"
+    with tidelake.connect(f"sqlite:///{tmp_path}/c.db", data_path=address) as lake:
+        t = lake.create_table("t", "id INTEGER, k VARCHAR", partition_by=["k"])
+        t.append(pa.table({"id": range(40), "k": ["a b", "50%"] * 20}))
+        assert {Path(file.path).parent.name for file in t.files()} == {"t"}
+        assert sorted(t.to_arrow()["id"].to_pylist()) == list(range(40))
+        assert lake.verify(deep=True).ok
 
 
 def test_what_nobody_names_is_found_in_folders(place: Place, lake: Any) -> None:

@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from tidelake.model.change import NewFile
 from tidelake.plan.target import Target
 from tidelake.store.copies import move_objects
-from tidelake.store.files import Store, is_local
+from tidelake.store.files import Store
 
+_COPYING = {"s3", "s3a", "gs"}
+"""Stores that have made a copy when they say so. Azure's may do it later."""
 _LARGEST_COPY = 5_000_000_000
-"""Bytes that object stores copy at once."""
+"""Bytes that they copy at once."""
 
 
 def in_folders(store: Store, files: Sequence[NewFile], target: Target) -> list[NewFile]:
@@ -47,7 +49,6 @@ def _place(file: NewFile, target: Target) -> str:
 
 
 def _must_stay(file: NewFile, target: Target) -> bool:
-    """A percent sign in the address of a local file is an escape, and one in a folder is none."""
-    if is_local(target.path):
-        return target.path.startswith("file://")
-    return file.bytes > _LARGEST_COPY
+    """In the address of a local file a percent sign is an escape, and in a folder it is none."""
+    scheme, separator, _ = target.path.partition("://")
+    return bool(separator) and (scheme not in _COPYING or file.bytes > _LARGEST_COPY)
