@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from tidelake.catalog.read.column_history import last_change
 from tidelake.datasets.recipe import OfScan
+from tidelake.engine.parquet.partition_folders import in_folders
 from tidelake.errors import Invalid
 from tidelake.event_time.state import plan_read
 from tidelake.model.change import NewFile, WriteResult
@@ -123,6 +124,8 @@ def _linked(
     ]
     done = {file.path for file in made}
     rest = tuple(file for file in plan.files if names.get(file.id) not in done)
+    made = in_folders(tx.store, made, draft.target)
+    tx.wrote([file.path for file in made])
     return made, replace(plan, files=rest)
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 from tidelake.model.names import TableName
 from tidelake.model.schema import Column
 from tidelake.model.table import PartitionSpec, SortKey
+from tidelake.plan.partitioning.folders import Folders
+from tidelake.plan.partitioning.interface import Values
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,7 +38,8 @@ class Target:
     columns, at every depth, in files, by id: a column keeps the first name it had. `suffix` is how
     the names of files end. The `observers` look at each file that has been written.
     `in_order`: the rows stay in the order in which they come, and so in one file, because ties
-    between them are decided by it.
+    between them are decided by it. Files of partitions go into `folders`, if there are any.
+    `partition`: the one that all rows are of, if that is known without looking at them.
     """
 
     table: TableName
@@ -51,6 +54,8 @@ class Target:
     suffix: str = "parquet"
     observers: tuple[FileObserver, ...] = ()
     in_order: bool = False
+    folders: Folders | None = None
+    partition: Values | None = None
 
     def in_even_groups(self, rows: int) -> Target:
         """For so many rows: as many row groups as before, about equally large, so that those who

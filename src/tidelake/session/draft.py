@@ -23,6 +23,7 @@ from tidelake.model.event_time import EventTime
 from tidelake.model.file import DataFile, DeleteFile, InlinedRows
 from tidelake.model.schema import Column
 from tidelake.model.table import TableInfo
+from tidelake.plan.partitioning.folders import Folders
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import FileObserver, Target
 from tidelake.session.planning import TableMeta
@@ -93,6 +94,9 @@ class TableDraft:
             row_group_rows=self.options.row_group_rows,
             observers=self.observers(self.after),
             in_order=EventTime.maybe(self.after) is not None and not self.after.sorting,
+            folders=Folders.of(
+                self.after.partitioning, self.columns, wanted=self.options.hive_folders
+            ),
         )
 
     def add_files(self, files: Iterable[NewFile], place: int | None = None) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from tidelake.errors import Invalid
@@ -14,6 +16,7 @@ from tidelake.store.failures import reporting
 from tidelake.store.files import Store, is_local, local_path
 
 _AT_ONCE = 8
+_TRIES = 10
 
 
 def folder_of(path: object) -> str:
@@ -66,6 +69,42 @@ def copy_object(store: Store, source: str, target: str, *, link: bool = False) -
                 with obstore.open_writer(into, key) as writer:
                     for some in obstore.get(of, old).stream():
                         writer.write(bytes(some))
+
+
+def move_objects(store: Store, pairs: Iterable[tuple[str, str]]) -> list[bool]:
+    """Give many other places, inside of one file system or store; which of them have gone there.
+    One stays where it is if its new name is too long. After an error they may be at either."""
+    listed = list(pairs)
+    if not listed:
+        return []
+    if all(is_local(source) for source, _ in listed):
+        with reporting("move files to", os.path.commonpath([_plain(to) for _, to in listed])):
+            return [_rename(_plain(source), _plain(target)) for source, target in listed]
+    copy_objects(store, listed)
+    store.delete([source for source, _ in listed])
+    return [True] * len(listed)
+
+
+def _plain(uri: str) -> str:
+    return str(local_path(uri)) if uri.startswith("file://") else uri
+
+
+def _rename(source: str, target: str) -> bool:
+    """Somebody may remove the new folder as long as it is empty: then it is made again."""
+    try:
+        for _ in range(_TRIES):
+            try:
+                os.rename(source, target)  # noqa: PTH104 - with paths it takes twice as long
+            except FileNotFoundError:
+                with suppress(FileNotFoundError):
+                    Path(target).parent.mkdir(parents=True, exist_ok=True)
+            else:
+                return True
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return False
 
 
 def _copy_file(source: Path, target: Path, *, link: bool) -> None:

@@ -17,6 +17,7 @@ from tidelake.model.file import DataFile, InlinedRows, MappedField
 from tidelake.model.names import TableName
 from tidelake.model.schema import ROW_BEGAN, ROW_NUMBER, Column
 from tidelake.model.table import PartitionSpec, TableInfo
+from tidelake.plan.partitioning.folders import Folders
 from tidelake.plan.scan import ScanPlan
 from tidelake.plan.target import Target
 from tidelake.session.planning import TableMeta, mappings_of, plan_all
@@ -187,8 +188,13 @@ def _spec(found: TableState, kept: KeptHistory) -> PartitionSpec | None:
 
 def flush(found: TableState, kept: KeptHistory) -> Carry:
     """The rows of one of the catalog's own tables, into files."""
-    columns = _named(found, found.columns[found.versions.listed(kept.schema_version)])
-    target = replace(_target(found, columns), partitioning=_spec(found, kept))
+    version = found.versions.listed(kept.schema_version)
+    columns = _named(found, found.columns[version])
+    target = replace(
+        _target(found, columns),
+        partitioning=_spec(found, kept),
+        folders=_folders(found, _spec(found, kept), version),
+    )
     plan = replace(_plan(found, columns), inlined=(kept.rows,))
     return Carry(plan, target, ends=kept.ends, snapshots=_since(found, span(kept.rows)[0]))
 
@@ -214,10 +220,24 @@ def merge(found: TableState, sources: Sequence[DataFile]) -> Carry:
     columns = _named(found, found.columns[version])
     bare = tuple(file.as_written() for file in sources)
     plan = replace(_plan(found, columns), files=bare, mappings=_mappings(found, sources))
-    target = replace(_target(found, columns), file_bytes=_ONE_FILE)
+    target = replace(
+        _target(found, columns),
+        file_bytes=_ONE_FILE,
+        folders=_folders(found, _spec_of(found, sources[0]), version),
+        partition=None if sources[0].partition_id is None else sources[0].partition_values,
+    )
     deleted = tuple(file for file in sources if file.has_deletes)
     first = min((file.begin_snapshot for file in deleted), default=found.base)
     return Carry(plan, target, deleted, snapshots=_since(found, first))
+
+
+def _spec_of(found: TableState, file: DataFile) -> PartitionSpec | None:
+    return None if file.partition_id is None else found.facts.specs.get(file.partition_id)
+
+
+def _folders(found: TableState, spec: PartitionSpec | None, version: int) -> Folders | None:
+    """By the names that the columns had in that version, as DuckDB has it."""
+    return Folders.of(spec, found.columns[version], wanted=found.options.hive_folders)
 
 
 def _since(found: TableState, first: int) -> tuple[int, ...]:
@@ -239,7 +259,9 @@ def rewrite(found: TableState, sources: Sequence[DataFile]) -> Rewrite:
         files=tuple(sources),
         mappings=_mappings(found, sources),
     )
-    target = replace(_target(found, columns), partitioning=found.info.partitioning)
+    spec = found.info.partitioning
+    folders = Folders.of(spec, columns, wanted=found.options.hive_folders)
+    target = replace(_target(found, columns), partitioning=spec, folders=folders)
     return Rewrite(plan, target)
 
 

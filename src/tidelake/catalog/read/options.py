@@ -14,6 +14,7 @@ DEFAULTS = {
     "parquet_compression": "snappy",
     "parquet_row_group_size": "122880",
     "require_commit_message": "false",
+    "hive_file_pattern": "true",
     "rewrite_delete_threshold": "0.3",
     "delete_older_than": "2 days",
     "expire_older_than": "",
@@ -25,6 +26,7 @@ _SIZES = {"target_file_size", "parquet_row_group_size"}
 _NUMBERS = {"data_inlining_row_limit", *_SIZES}
 _DIGITS = 18
 """What DuckDB and databases count with has room for so many."""
+_SWITCHES = {"require_commit_message", "hive_file_pattern"}
 _AGES = {"delete_older_than", "expire_older_than"}
 _COMPRESSIONS = {"uncompressed", "snappy", "gzip", "zstd", "lz4", "lz4_raw"}
 
@@ -37,6 +39,7 @@ class Options:
     row_group_rows: int
     require_message: bool
     rewrite_threshold: float = 0.3
+    hive_folders: bool = True
 
 
 def in_force(
@@ -69,6 +72,7 @@ def of_table(reader: Reader, table_id: int | None = None, schema_id: int | None 
             int(known["parquet_row_group_size"]),
             known["require_commit_message"].lower() == "true",
             float(known["rewrite_delete_threshold"]),
+            known["hive_file_pattern"].lower() == "true",
         )
     except ValueError as error:
         raise Corrupt(
@@ -126,7 +130,7 @@ def _checked(key: str, value: object) -> str:
         raise Invalid(f"{key}={value!r} is no share", hint="pass a number above 0, up to 1")
     if key == "parquet_compression" and text.lower() not in _COMPRESSIONS:
         raise Invalid(f"no compression {value!r}", hint=f"there are: {', '.join(_COMPRESSIONS)}")
-    if key == "require_commit_message" and text not in ("true", "false"):
+    if key in _SWITCHES and text not in ("true", "false"):
         raise Invalid(f"{key}={value!r} is neither true nor false", hint="pass True or False")
     return text
 

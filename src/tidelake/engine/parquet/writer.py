@@ -20,6 +20,7 @@ from uuid import UUID
 
 from tidelake.engine.local.reshape import Source
 from tidelake.engine.parquet.nans import may_have_groups, with_nans
+from tidelake.engine.parquet.partition_folders import in_folders
 from tidelake.engine.parquet.spans import written_sql
 from tidelake.engine.parquet.zeros import ZeroMark, has_floats
 from tidelake.model.change import ColumnFacts, NewFile
@@ -80,6 +81,7 @@ def write_files(
         for place, file in enumerate(files):
             made[place] = file = _with_zeros(work, file, target, carried, mark)
             made[place] = _with_nans(work, file, target)
+        made = in_folders(work.store, made, target)
         return tuple(_seen(work, file, target) for file in made)
     except BaseException:
         work.store.delete([file.path for file in made])
@@ -340,7 +342,7 @@ def _new_file(row: Any, target: Target, keys: int, carried: Carried) -> NewFile:
             for name, found in statistics.items()
             if (parts := _parts(name)) in leaves and "column_size_bytes" in found
         ),
-        partition_values=partition_values(partition, keys) if keys else None,
+        partition_values=partition_values(partition, keys) if keys else target.partition,
         carries_row_ids=bool(carried),
     )
 
