@@ -64,13 +64,13 @@ def test_rows_that_changed_here(lake: Lake) -> None:
     lake.table("t").delete("id = 4")
     found = tidelake.diff_delta(lake, "t")
     assert (found.status, found.by_rows, kinds(found)) == ("drift", True, {"rows"})
-    assert "1 rows of the log are not in the lake" in str(found)
+    assert "not in the lake: 1 row of the log" in str(found)
 
 
 def test_rows_that_came_here(lake: Lake) -> None:
     lake.table("t").append(numbers(100))
     (finding,) = tidelake.diff_delta(lake, "t").findings
-    assert finding.message == "10 rows of the lake are not in the log"
+    assert finding.message == "not in the log: 10 rows of the lake"
 
 
 def test_one_row_for_another(lake: Lake) -> None:

@@ -121,7 +121,7 @@ def test_rows_that_had_no_key_when_it_was_not_declared(lake: tidelake.Lake) -> N
     before = newest(lake)
     t.delete("name IS NULL")
     t.set_event_time("day", key="name")
-    with pytest.raises(Invalid, match="1 rows of main"):
+    with pytest.raises(Invalid, match="has 1 row without a key"):
         rows(t.as_of(day(5)).changes_of_belief(before))
     assert rows(t.as_of(day(5)).changes_of_belief(before + 1)) == []
 

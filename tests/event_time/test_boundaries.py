@@ -277,14 +277,14 @@ def test_facts_without_a_key_are_reported(
     duck.execute(f"ALTER TABLE {t.name} ALTER COLUMN k DROP NOT NULL")
     assert values(t, NOON) == [1]
     duck.execute(f"INSERT INTO {t.name} VALUES (NULL, '2030-01-01', 2, NULL)")
-    with pytest.raises(Invalid, match=r"1 rows of .* have no key or no event time") as caught:
+    with pytest.raises(Invalid, match="1 row without a key or event time") as caught:
         t.as_of(NOON).count()
     assert caught.value.hint
     assert values(t.known_at(before), NOON) == [1]
     with lake.transaction() as tx:
         tx.table(t.name).append([fact(NOON, 3)])
         pinned = tx.table(t.name).as_of(NOON)
-        with pytest.raises(Invalid, match="no key or no event time"):
+        with pytest.raises(Invalid, match="1 row without a key or event time"):
             pinned.count()
 
 

@@ -355,3 +355,36 @@ def test_more_random_histories(lake: tidelake.Lake, duck: Duck, seed: int) -> No
     chosen = grown(lake, duck, Random(seed), 25)
     print(chosen)
     check_all(lake)
+
+
+def test_rows_of_which_only_a_rewrite_is_left(lake: tidelake.Lake) -> None:
+    """They came after the tag, into a file that was rewritten and is gone: the rewrite moved
+    them, and is all that can tell that they are new."""
+    t = lake.create_table("t", "id BIGINT, v VARCHAR")
+    lake.tag("then")
+    t.append(numbers(0, 30))
+    t.delete("id < 20")
+    t.compact()
+    lake.expire(keep_last=1)
+    (then, now) = snapshot_ids(lake)
+    found = check_law(lake, then, now)
+    assert [(when, row, kind) for when, row, kind, _ in found] == [
+        (now, row, "insert") for row in range(20, 30)
+    ]
+    assert t.diff(then, now).counts == RowDifference(10, 0, 0)
+    t.delete("id < 25")
+    check_all(lake)
+
+
+def test_rows_that_a_rollback_took_after_their_snapshots_had_gone(lake: tidelake.Lake) -> None:
+    t = lake.create_table("t", "id BIGINT, v VARCHAR")
+    lake.tag("then")
+    t.append(numbers(0, 30))
+    t.delete("id < 20")
+    t.compact()
+    rewrite = snapshot_ids(lake)[-1]
+    t.append(numbers(30, 33))
+    t.rollback("then")
+    lake.expire(keep_last=len(snapshot_ids(lake)) - snapshot_ids(lake).index(rewrite))
+    assert snapshot_ids(lake)[1] == rewrite
+    check_all(lake)

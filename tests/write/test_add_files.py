@@ -71,6 +71,19 @@ def test_files_are_read_by_name_and_written_to_like_any_other(
     agree()
 
 
+def test_a_column_that_the_file_lacks_has_its_own_type(
+    found: Path, t: tidelake.Table, agree: Agree
+) -> None:
+    """DuckDB makes a number of a NULL that is a blob, if it computes with it."""
+    t.add_files(written(found / "a.parquet", 1, count=1))
+    t.evolve(add={"blob": "BLOB", "text": "VARCHAR", "told": "BLOB DEFAULT 'aa'"})
+    shown = t.scan(["blob", "text", "told"]).to_arrow()
+    assert shown.schema.types == [pa.binary(), pa.string(), pa.binary()]
+    assert shown.to_pylist() == [{"blob": None, "text": None, "told": b"aa"}]
+    assert t.scan(where="blob IS NULL AND told = 'aa'::BLOB").count() == 1
+    agree()
+
+
 def test_files_together_with_other_writes(
     found: Path, lake: tidelake.Lake, t: tidelake.Table, agree: Agree
 ) -> None:

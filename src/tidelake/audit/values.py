@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from tidelake.drawing.amounts import quantity
+
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
@@ -23,6 +25,6 @@ class AuditEvent:
     def __str__(self) -> str:
         who = f" {self.actor}" if self.actor else ""
         where = f" {self.table}" if self.table else ""
-        rows = f" ({self.rows:,} rows)" if self.rows else ""
+        rows = f" ({quantity(self.rows, 'row')})" if self.rows else ""
         said = f": {self.detail}" if self.detail else ""
         return f"{self.time:%Y-%m-%d %H:%M:%S}{who} {self.action}{where}{rows}{said}"

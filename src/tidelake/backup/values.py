@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tidelake.coverage.values.picture import quantity
+from tidelake.drawing.amounts import quantity
 from tidelake.drawing.report import DrawableReport
 
 

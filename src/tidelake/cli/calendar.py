@@ -9,7 +9,8 @@ import click
 from tidelake.cli import lake_names, render
 from tidelake.cli.coverage_options import calendar_options, entities_of, entity_option
 from tidelake.cli.program import Options, commit_options, global_options, pass_options
-from tidelake.coverage.values.picture import name_of, quantity
+from tidelake.coverage.values.picture import name_of
+from tidelake.drawing.amounts import quantity
 from tidelake.model.terms import CommitTerms
 
 if TYPE_CHECKING:

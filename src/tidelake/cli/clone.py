@@ -13,6 +13,7 @@ from tidelake.cli.program import (
     known_at_option,
     pass_options,
 )
+from tidelake.drawing.amounts import quantity
 from tidelake.model.terms import CommitTerms
 
 
@@ -46,4 +47,4 @@ def clone(
     if options.as_json:
         render.document({"name": made.name, "rows": rows})
     else:
-        render.line(f"{made.name}: {rows:,} {'row' if rows == 1 else 'rows'}")
+        render.line(f"{made.name}: {quantity(rows, 'row')}")

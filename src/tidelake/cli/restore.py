@@ -6,6 +6,7 @@ import click
 
 from tidelake.cli import render
 from tidelake.cli.program import Options, global_options, pass_options
+from tidelake.drawing.amounts import quantity
 
 
 @click.command()
@@ -34,4 +35,4 @@ def restore(options: Options, path: str, to: str | None, force: bool) -> None:
     if options.as_json:
         render.document(told)
     else:
-        render.line(f"{told['catalog']}: {tables:,} tables, snapshot {head}")
+        render.line(f"{told['catalog']}: {quantity(tables, 'table')}, snapshot {head}")

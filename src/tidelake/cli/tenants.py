@@ -9,7 +9,7 @@ import click
 
 from tidelake.cli import render
 from tidelake.cli.program import Options, author_option, global_options, pass_options
-from tidelake.coverage.values.picture import quantity
+from tidelake.drawing.amounts import quantity
 from tidelake.errors import NotFound
 
 if TYPE_CHECKING:

@@ -25,8 +25,9 @@ from tidelake.coverage.values.interval import (
     intervals,
     whole,
 )
-from tidelake.coverage.values.picture import MOST_ROWS, Picture, name_of, percent, quantity
+from tidelake.coverage.values.picture import MOST_ROWS, Picture, name_of, percent
 from tidelake.coverage.values.series import Entity, Moment, Series
+from tidelake.drawing.amounts import quantity
 from tidelake.errors import Invalid
 from tidelake.model.misfit import naming_misfits
 from tidelake.model.reflexes import OF_COVERAGES, Guessable
@@ -227,7 +228,7 @@ class Coverage(Guessable, Tabular, Drawable):
         if found is None:
             return f"{self.table}: nothing, in buckets of {self.bucket}"
         named = [name_of(entity) for entity in self.entities] if len(self.entities) == 1 else []
-        whose = named[0] if named else f"{len(self.entities):,} entities"
+        whose = named[0] if named else quantity(len(self.entities), "entity")
         ratio = f"{percent(self.ratio)} of {quantity(self.expected, 'bucket')} of {self.bucket}"
         span = span_of(self._moment(found.first), self._moment(found.end))
         gaps = quantity(sum(map(self._extent.count_missing, self.entities)), "gap")

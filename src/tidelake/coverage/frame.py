@@ -18,6 +18,7 @@ from tidelake.coverage.values.extent import Extent
 from tidelake.coverage.values.interval import Interval
 from tidelake.coverage.values.picture import Picture
 from tidelake.coverage.values.series import Entity, Moment, Series
+from tidelake.drawing.amounts import quantity
 from tidelake.drawing.html import html_of
 from tidelake.drawing.sheet import MOST_ROWS, Sheet
 from tidelake.drawing.terminal import renderable
@@ -152,7 +153,7 @@ class Intervals(list[Interval], Tabular):
     def _sheet(self) -> Sheet:
         many = "1 stretch" if len(self) == 1 else f"{len(self):,} stretches"
         buckets = sum(each.buckets for each in self)
-        title = f"{many} of time, {buckets:,} {'bucket' if buckets == 1 else 'buckets'}"
+        title = f"{many} of time, {quantity(buckets, 'bucket')}"
         names = [column.name for column in self._series.entity]
         nobody = ("",) * len(names)
         rows = [

@@ -9,6 +9,7 @@ from tidelake.coverage.values.bitmaps import Buckets
 from tidelake.coverage.values.clock import COUNT
 from tidelake.coverage.values.interval import Interval, interval
 from tidelake.coverage.values.series import Series
+from tidelake.drawing.amounts import quantity
 from tidelake.errors import Corrupt, Overlap
 from tidelake.model import instant
 from tidelake.model.literal import Value
@@ -69,7 +70,7 @@ def refusal(name: TableName, series: Series, taken: BucketsByEntity) -> Overlap:
     last = max(ids.max() for ids in taken.values())
     whole = interval(series, bucket, last + 1, entity if len(taken) == 1 else None)
     at = interval(series, bucket, bucket + 1, entity)
-    listed = "1 bucket" if count == 1 else f"{count:,} buckets"
+    listed = quantity(count, "bucket")
     return Overlap(
         f"{name} already covers {listed} of the rows to append"
         f"{_whose(series, at, len(taken))}, from {_said(whole.start)} to {_said(whole.end)}",

@@ -13,8 +13,9 @@ from tidelake.coverage.answer import Coverage
 from tidelake.coverage.question import Question, coverage
 from tidelake.coverage.values.axis import span_of
 from tidelake.coverage.values.calendars import TAG
-from tidelake.coverage.values.picture import name_of, percent, quantity
+from tidelake.coverage.values.picture import name_of, percent
 from tidelake.coverage.values.series import Entity, Series
+from tidelake.drawing.amounts import quantity
 from tidelake.errors import Incomplete, Invalid
 from tidelake.model.event_time import EventTime, as_moment
 from tidelake.model.literal import Value

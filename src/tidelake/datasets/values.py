@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from tidelake.drawing.amounts import quantity
 from tidelake.drawing.report import DrawableReport
 
 
@@ -32,7 +33,7 @@ class DataSetFacts:
         as_of = f" as of {self.as_of}" if self.as_of else ""
         rebased = f", rows erased {self.rebased_at:%Y-%m-%d %H:%M:%S}" if self.rebased_at else ""
         return (
-            f"{self.name}: {self.rows:,} rows of {self.query}{as_of}, known at snapshot"
+            f"{self.name}: {quantity(self.rows, 'row')} of {self.query}{as_of}, known at snapshot"
             f" {self.known_at} ({self.known_time:%Y-%m-%d %H:%M:%S} UTC),"
             f" fingerprint {self.fingerprint}{rebased}"
         )
@@ -47,4 +48,5 @@ class ExportResult(DrawableReport):
     bytes: int
 
     def __str__(self) -> str:
-        return f"{self.rows:,} rows in {len(self.paths):,} files, {self.bytes:,} bytes"
+        rows, files = quantity(self.rows, "row"), quantity(len(self.paths), "file")
+        return f"{rows} in {files}, {self.bytes:,} bytes"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
+from tidelake.drawing.amounts import quantity
 from tidelake.drawing.drawable import Drawable
 from tidelake.drawing.sheet import MOST_ROWS, Sheet
 
@@ -31,7 +32,7 @@ class DrawnList(list[T], Drawable):
         return "\n".join(map(str, self))
 
     def _sheet(self) -> Sheet:
-        sheet = Sheet.of(f"{len(self):,} {self._called}{'' if len(self) == 1 else 's'}")
+        sheet = Sheet.of(quantity(len(self), self._called))
         if not self._show or not self:
             return sheet.with_lines([str(each) for each in self])
         shown = self[: MOST_ROWS + 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidelake.drawing.amounts import quantity
 from tidelake.drawing.drawable import Drawable
 from tidelake.drawing.sheet import Sheet
 
@@ -32,13 +33,13 @@ class DrawableWrite(Drawable):
     def counted(self) -> str:
         """Rows and files, after a colon; nothing if there are none."""
         told = [
-            f"{count:,} {'row' if count == 1 else 'rows'} {what}"
+            f"{quantity(count, 'row')} {what}"
             for what in ("inserted", "updated", "deleted")
             if (count := getattr(self, what))
         ]
         files, size = getattr(self, "files", 0), getattr(self, "bytes", 0)
         if files:
-            told.append(f"{files:,} {'file' if files == 1 else 'files'} of {size:,} bytes")
+            told.append(f"{quantity(files, 'file')} of {size:,} bytes")
         return f": {', '.join(told)}" if told else ""
 
     def _sheet(self) -> Sheet:

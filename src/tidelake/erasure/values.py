@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from tidelake.drawing.amounts import quantity
 from tidelake.drawing.report import DrawableReport
 
 
@@ -66,7 +67,7 @@ class ErasureResult(DrawableReport):
         lines += [
             f"not the lake's own, to be deleted by their owner: {path}" for path in self.foreign
         ]
-        lines += [f"left {len(each.paths):,} files: {each.reason}" for each in self.left]
+        lines += [f"left {quantity(len(each.paths), 'file')}: {each.reason}" for each in self.left]
         lines += [f"to be looked at first: the frozen data set {each!r}" for each in self.data_sets]
         lines += [f"still to be done: {each}" for each in self.remaining]
         return "\n".join(lines)
@@ -99,4 +100,4 @@ class Erasure(DrawableReport):
         who = f" by {self.author}" if self.author else ""
         state = "" if self.is_finished else " (not finished)"
         when = f"{self.erasure_id} {self.time:%Y-%m-%d %H:%M:%S}"
-        return f"{when}{who} {self.rows:,} rows from {self.table}: {self.reason}{state}"
+        return f"{when}{who} {quantity(self.rows, 'row')} from {self.table}: {self.reason}{state}"

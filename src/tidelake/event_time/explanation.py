@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidelake.coverage.values.picture import percent
+from tidelake.drawing.amounts import quantity
 from tidelake.drawing.report import DrawableReport
 from tidelake.event_time.values.rollup import RollupUse
 from tidelake.model.event_time import moment_text
@@ -46,13 +47,13 @@ class Explanation(DrawableReport):
         skipped = self.total_files - self.files
         lines.append(
             f"  files    {self.files:,} of {self.total_files:,}"
-            f" ({self.rows_in_files:,} rows, {self.bytes:,} bytes)"
+            f" ({quantity(self.rows_in_files, 'row')}, {self.bytes:,} bytes)"
         )
         lines.append(f"  pruned   {skipped:,}" + (f": {reasons}" if reasons else ""))
         if self.files_with_deletes:
             lines.append(f"  deletes  in {self.files_with_deletes:,} of the files")
         if self.inlined_rows:
-            lines.append(f"  inlined  {self.inlined_rows:,} rows from the catalog")
+            lines.append(f"  inlined  {quantity(self.inlined_rows, 'row')} from the catalog")
         if self.rollup:
             lines.append(f"  rollup   {self.rollup}")
         if self.completeness is not None:

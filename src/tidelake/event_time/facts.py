@@ -9,6 +9,7 @@ from typing import Any
 
 from tidelake.catalog.read import snapshots
 from tidelake.coverage.overlap import AppendedRows, OverlapGuard
+from tidelake.drawing.amounts import quantity
 from tidelake.engine.incoming.python_values import is_missing
 from tidelake.errors import Invalid, NotFound
 from tidelake.event_time.key import key_is
@@ -106,7 +107,7 @@ def _check_complete(tx: DraftSession, draft: TableDraft, wanted: Settings) -> No
 
 
 def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"
+    return quantity(count, "row")
 
 
 def put(tx: DraftSession, name: TableName, facts: Any) -> WriteResult:

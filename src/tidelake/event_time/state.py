@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidelake.catalog.database.database import Reader
+from tidelake.drawing.amounts import quantity
 from tidelake.errors import Invalid
 from tidelake.event_time.plan_as_of import condition_as_of, overlay, plan_as_of, plan_unplaced
 from tidelake.event_time.rollups.search import best_rollup, still_stands
@@ -115,6 +116,6 @@ def check_placed(session: Session, doubtful: ScanPlan | None, event: EventTime) 
     if doubtful is not None and count:
         listed = ", ".join(names((*event.key, event.time)))
         raise Invalid(
-            f"{count} rows of {doubtful.table} have no key or no event time ({listed})",
+            f"{doubtful.table} has {quantity(count, 'row')} without a key or event time ({listed})",
             hint="delete or complete them, and declare the columns NOT NULL",
         )

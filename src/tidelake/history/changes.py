@@ -295,15 +295,19 @@ def read_of_past(source: Source, plan: ChangePlan) -> Read:
 
 
 def _window(span: Span, touched: Sequence[DataFile], next_file: int) -> Window:
+    """A snapshot that rewrote files moved rows only, if the files from which it took them are
+    known: they are where the snapshot before it is left. Otherwise they may have gone with it."""
     rewrite = f"rewrite_delete:{span.facts.info.id}"
     there = {snapshot.snapshot_id for snapshot in span.known}
-    rewritten = (
+    rewrites = {
         snapshot.snapshot_id
         for snapshot in span.known
         if any(change.lower() == rewrite for change in snapshot.changes)
-    )
+    }
+    rewritten = {at for at in rewrites if at - 1 in there or at - 1 == span.after}
     ends = {file.end_snapshot for file in touched if file.end_snapshot is not None}
-    unknown = (end for end in ends - there if span.after < end <= span.until)
+    unknown = {end for end in ends - there if span.after < end <= span.until}
+    unknown |= rewrites - rewritten
     return Window(span.after, span.until, next_file, frozenset(rewritten), frozenset(unknown))
 
 

@@ -36,7 +36,8 @@ WENT_LINEAGE = (ROW_NUMBER, ROW_BEGAN, ROW_FILE, ROW_POSITION, ROW_ENDED)
 class Window:
     """After one snapshot and up to another. `next_file` is the first file id that was free at
     the former. `rewritten`: snapshots that only moved rows into other files; `unknown`: snapshots
-    that ended files and of which nobody knows why, because they have been expired."""
+    that may only have moved rows, too, which the rows themselves must tell: they have been expired,
+    or the one before them has, and with it the files that they moved rows from."""
 
     after: int
     until: int

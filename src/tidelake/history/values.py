@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from tidelake.drawing.amounts import quantity
 from tidelake.drawing.drawable import Drawable
 from tidelake.drawing.report import DrawableReport
 from tidelake.drawing.sheet import MOST_ROWS, Sheet, cell_text
@@ -131,7 +132,8 @@ class Log(list[LogEntry], Guessable, Drawable):
             for each in self[-MOST:]
         ]
         newest = [_log_row(each) for each in reversed(self[-MOST_ROWS - 1 :])]
-        told = Sheet.of(f"{len(self)} snapshots, the newest first").with_grid(headed, newest)
+        title = f"{quantity(len(self), 'snapshot')}, the newest first"
+        told = Sheet.of(title).with_grid(headed, newest)
         return told.with_picture(timeline(dots))
 
 

@@ -9,6 +9,7 @@ from itertools import groupby
 
 from tidelake.catalog.database.database import Writer
 from tidelake.coverage.overlap import OverlapGuard
+from tidelake.drawing.amounts import quantity
 from tidelake.engine.incoming.from_files import kind_of
 from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.errors import Conflict, Invalid
@@ -56,7 +57,7 @@ def ingest(
         for some in in_batches(wanted, wish.batch_files, wish.batch_bytes):
             done = _add(done, _commit(session, wish, some, terms))
             size = sum(file.bytes for file in some)
-            tell(files=len(some), bytes=size, phase=f"({done.rows:,} rows)")
+            tell(files=len(some), bytes=size, phase=f"({quantity(done.rows, 'row')})")
     return replace(done, seconds=time.monotonic() - started)
 
 

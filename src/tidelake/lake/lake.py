@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tidelake.catalog import audit
 from tidelake.catalog.read import tags
+from tidelake.drawing.amounts import quantity
 from tidelake.drawing.drawable import Drawable
 from tidelake.drawing.sheet import Sheet
 from tidelake.lake.caretaker import Caretaker
@@ -142,7 +143,7 @@ class Lake(Caretaker, Closable, Drawable):
         told = Sheet.of(
             repr(self).strip("<>"), snapshot=at, data_path=self.data_path, engine=self.engine
         )
-        many = "1 table" if len(names) == 1 else f"{len(names):,} tables"
+        many = quantity(len(names), "table")
         return told.with_grid([many], [[name] for name in names])
 
     def __repr__(self) -> str:

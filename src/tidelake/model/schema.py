@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tidelake.drawing.amounts import quantity
 from tidelake.drawing.drawable import Drawable
 from tidelake.drawing.sheet import Sheet
 from tidelake.errors import NotFound
@@ -147,6 +148,4 @@ class Schema(Guessable, Drawable):
 
     def _sheet(self) -> Sheet:
         rows = [(c.name, c.duckdb_type, "" if c.nullable else "not null") for c in self.columns]
-        return Sheet.of("1 column" if len(rows) == 1 else f"{len(rows)} columns").with_grid(
-            ("column", "type", ""), rows
-        )
+        return Sheet.of(quantity(len(rows), "column")).with_grid(("column", "type", ""), rows)

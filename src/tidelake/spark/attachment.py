@@ -15,6 +15,7 @@ from contextlib import suppress
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from tidelake.drawing.amounts import quantity
 from tidelake.engine.spark.arrow_reader import nullable
 from tidelake.errors import Invalid, NotFound, Unsupported
 from tidelake.lake.lake import Lake
@@ -119,7 +120,7 @@ class Attachment(Closable):
         self.detach()
 
     def __repr__(self) -> str:
-        return f"<Attachment {self.name} of {self._lake!r}: {len(self.tables)} tables>"
+        return f"<Attachment {self.name} of {self._lake!r}: {quantity(len(self.tables), 'table')}>"
 
     def _names(self) -> list[TableName]:
         return [TableName.parse(each) for each in (*self._lake.tables(), *self._lake.views())]

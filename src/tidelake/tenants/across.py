@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tidelake.catalog.database.database import Reader
 from tidelake.catalog.read import many_tables
+from tidelake.drawing.amounts import quantity
 from tidelake.engine import Engine, Reading
 from tidelake.errors import Invalid, NotFound
 from tidelake.event_time.state import plan_state
@@ -76,7 +77,7 @@ class AcrossExplanation:
             lines.append(f"  missing  {len(self.missing):,} tenants have no such table")
         lines.append(f"  files    {self.files:,} of {self.total_files:,} ({self.bytes:,} bytes)")
         if self.inlined_rows:
-            lines.append(f"  inlined  {self.inlined_rows:,} rows from the catalog")
+            lines.append(f"  inlined  {quantity(self.inlined_rows, 'row')} from the catalog")
         return "\n".join(lines)
 
 

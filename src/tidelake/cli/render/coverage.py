@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tidelake.cli import render
 from tidelake.coverage.values.axis import short_texts, span_of
-from tidelake.coverage.values.picture import name_of, percent, quantity
+from tidelake.coverage.values.picture import name_of, percent
+from tidelake.drawing.amounts import quantity
 
 if TYPE_CHECKING:
     from tidelake.coverage.answer import Coverage

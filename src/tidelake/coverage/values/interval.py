@@ -14,6 +14,7 @@ from typing import SupportsIndex
 from tidelake.coverage.values.bitmaps import Bounds, Buckets, bounds
 from tidelake.coverage.values.clock import COUNT, MONTHS, TIME, Clock
 from tidelake.coverage.values.series import Entity, Moment, Series
+from tidelake.drawing.amounts import quantity
 from tidelake.errors import Invalid
 
 Length = int | str | timedelta
@@ -62,7 +63,7 @@ class Interval:
 
     def __str__(self) -> str:
         whose = f" of {', '.join(map(str, self.entity))}" if self.entity else ""
-        many = "1 bucket" if self.buckets == 1 else f"{self.buckets:,} buckets"
+        many = quantity(self.buckets, "bucket")
         return f"{self.start} to {self.end}{whose}, {many}"
 
 

@@ -16,6 +16,7 @@ from tidelake.coverage.values.bitmaps import Buckets
 from tidelake.coverage.values.extent import Extent
 from tidelake.coverage.values.interval import interval
 from tidelake.coverage.values.series import Entity, Series
+from tidelake.drawing.amounts import quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,3 @@ def percent(ratio: float) -> str:
     if 0 < ratio < 0.001:
         return "<0.1 %"
     return f"{floor(ratio * 1000) / 10:.1f} %"
-
-
-def quantity(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -16,6 +16,7 @@ from tidelake.delta.importing.walk import LogStep
 from tidelake.delta.log.read import commit_time, commits
 from tidelake.delta.values.actions import Add, CommitInfo
 from tidelake.delta.values.reports import Copy, Finding, ImportDiff, ImportState, Verdict
+from tidelake.drawing.amounts import quantity
 from tidelake.errors import Invalid
 from tidelake.model.file import DataFile
 from tidelake.model.names import TableName, quote
@@ -161,7 +162,7 @@ def _of_rows(
             ((count,),) = job.rows(f"SELECT count(*) FROM ({sql})")
             if count:
                 here, there = ("lake", "log") if mine == _OURS else ("log", "lake")
-                said = f"{count:,} rows of the {here} are not in the {there}"
+                said = f"not in the {there}: {quantity(count, 'row')} of the {here}"
                 yield Finding("rows", f"rows of the {here}", said)
 
 

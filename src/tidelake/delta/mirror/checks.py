@@ -8,6 +8,7 @@ from tidelake.catalog.database.database import Reader
 from tidelake.catalog.inventory import Inventory
 from tidelake.delta.mirror import records as mirrors
 from tidelake.delta.values.mirror import Mirror
+from tidelake.drawing.amounts import quantity
 from tidelake.verify.values import Problem
 
 _CHECK = "mirrors"
@@ -36,4 +37,4 @@ def _odd(reader: Reader, mirror: Mirror, head: int) -> Iterator[str]:
         yield f"its Delta log shows snapshot {mirror.snapshot_id}, and the newest is {head}"
     files = len(mirrors.files(reader, mirror.table_id))
     if files != mirror.file_count:
-        yield f"its Delta log shows {mirror.file_count} files, and {files} are known"
+        yield f"its Delta log shows {quantity(mirror.file_count, 'file')}, and {files} are known"

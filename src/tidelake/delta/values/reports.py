@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from tidelake.drawing.amounts import quantity
 from tidelake.drawing.report import DrawableReport
 
 
@@ -62,7 +63,8 @@ class ImportResult(DrawableReport):
         if self.first < self.last and self.mode == "full-history":
             versions = f"versions {self.first} to {self.last}"
         done = "would import" if self.snapshot_id is None else "imported"
-        told = f"{done} {versions} as {self.table}: {self.rows:,} rows in {self.files:,} files"
+        rows, files = quantity(self.rows, "row"), quantity(self.files, "file")
+        told = f"{done} {versions} as {self.table}: {rows} in {files}"
         if self.rewritten:
             told += f", {self.rewritten:,} of them written anew"
         if self.snapshots:
@@ -190,11 +192,12 @@ class MirrorDiff(DrawableReport):
     def __str__(self) -> str:
         lines = [
             f"{self.table}: {self.status}",
-            f"  lake     version {self.sql_version}, {self.sql_files:,} files,"
+            f"  lake     version {self.sql_version}, {quantity(self.sql_files, 'file')},"
             f" snapshot {self.snapshot_id}, {self.mirror}"
             + (f" ({self.reason})" if self.reason else ""),
-            f"  log      version {self.log_version}, {self.log_files:,} files, at {self.root}",
-            f"  behind   {self.behind} commits, {self.lag_seconds:.1f} s",
+            f"  log      version {self.log_version}, {quantity(self.log_files, 'file')},"
+            f" at {self.root}",
+            f"  behind   {quantity(self.behind, 'commit')}, {self.lag_seconds:.1f} s",
         ]
         return "\n".join([*lines, *_told(self.findings)])
 
@@ -233,10 +236,10 @@ class ImportDiff(DrawableReport):
         compared = ", compared row by row" if self.by_rows else ""
         lines = [
             f"{self.table}: {self.status}",
-            f"  lake     version {self.version}, {self.lake_files:,} files{compared}",
-            f"  log      version {self.log_version}, {self.log_files:,} files at version"
+            f"  lake     version {self.version}, {quantity(self.lake_files, 'file')}{compared}",
+            f"  log      version {self.log_version}, {quantity(self.log_files, 'file')} at version"
             f" {self.version}, at {self.root}",
-            f"  behind   {self.behind} versions, {self.lag_seconds:.1f} s",
+            f"  behind   {quantity(self.behind, 'version')}, {self.lag_seconds:.1f} s",
         ]
         return "\n".join([*lines, *_told(self.findings)])
 

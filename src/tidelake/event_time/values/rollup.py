@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
+from tidelake.drawing.amounts import quantity
 from tidelake.drawing.report import DrawableReport
 from tidelake.errors import Corrupt, Invalid
 from tidelake.model import instant
@@ -77,7 +78,7 @@ class Rollup(DrawableReport):
         state = {True: "", False: ", no longer usable", None: ""}[self.usable]
         return (
             f"as of {moment_text(self.as_of)} known at snapshot {self.snapshot_id}:"
-            f" {self.rows:,} rows, {self.bytes:,} bytes{state}"
+            f" {quantity(self.rows, 'row')}, {self.bytes:,} bytes{state}"
         )
 
 
@@ -95,7 +96,8 @@ class RollupUse:
     def __str__(self) -> str:
         return (
             f"as of {moment_text(self.as_of)} known at snapshot {self.snapshot_id}:"
-            f" {self.rows:,} rows in place of {self.saved_files:,} files ({self.saved_rows:,} rows)"
+            f" {quantity(self.rows, 'row')} in place of {quantity(self.saved_files, 'file')}"
+            f" ({quantity(self.saved_rows, 'row')})"
         )
 
 

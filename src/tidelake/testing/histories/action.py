@@ -27,10 +27,12 @@ class Action:
 
 @dataclass
 class Condition:
-    """Which rows, in SQL and in Python."""
+    """Which rows, in SQL and in Python. `misread`: DuckDB may find others, as it rounds what a
+    widened column is compared with, and looks for blobs in bloom filters by their text."""
 
     sql: str
     holds: Callable[[dict[str, Any]], bool]
+    misread: bool = False
 
 
 def quote(name: str) -> str:

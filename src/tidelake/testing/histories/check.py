@@ -148,7 +148,7 @@ def duck_answers(
             continue
         here = f"duckdb {name} {column.name} {column.kind}"
         found += _labelled(here, _extremes(duck, name, table, column))
-        if column.was_whole:
+        if column.was_narrower:
             continue
         probes = _probes(table, column, chance)
         parts = [

@@ -73,6 +73,7 @@ def drop_column(model: Model, chance: Random) -> Action | None:
     def on_model(m: Model) -> None:
         table = m.now.tables[name]
         table.columns.remove(table.column(column.name))
+        table.reshaped = True
         for row in table.rows:
             del row.values[column.name]
 
@@ -118,8 +119,8 @@ def widen(model: Model, chance: Random) -> Action | None:
     def on_model(m: Model) -> None:
         table = m.now.tables[name]
         mine = table.column(column.name)
-        mine.was_whole |= "DECIMAL" in wider and "DECIMAL" not in str(mine.kind)
-        mine.kind = wider
+        mine.kind, mine.was_narrower = wider, True
+        table.reshaped = True
         mine.default = widen_value(wider, mine.default)
         for row in table.rows:
             row.values[mine.name] = widen_value(wider, row.values[mine.name])
@@ -143,7 +144,7 @@ def reorder(model: Model, chance: Random) -> Action | None:
     def on_model(m: Model) -> None:
         table = m.now.tables[name]
         table.columns = [table.column(column) for column in names]
-        table.reordered = True
+        table.reordered = table.reshaped = True
 
     return Action(
         f"reorder {name} as {names}",

@@ -11,14 +11,13 @@ Name = tuple[str, str]
 
 @dataclass
 class Column:
-    """`default` is for rows that leave the column out. `was_whole`: whole
-    numbers that became decimals."""
+    """`default` is for rows that leave the column out. `was_narrower`: it has been widened."""
 
     name: str
     kind: Kind
     default: Any = None
     required: bool = False
-    was_whole: bool = False
+    was_narrower: bool = False
 
 
 @dataclass
@@ -37,6 +36,7 @@ class Table:
     partitioned: tuple[str, ...] = ()
     sorted: tuple[str, ...] = ()
     reordered: bool = False
+    reshaped: bool = False
     uid: int = 0
 
     def column(self, name: str) -> Column:

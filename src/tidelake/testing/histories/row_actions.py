@@ -112,6 +112,7 @@ def _by_column(column: Column, chance: Random) -> Condition:
     return Condition(
         f"{sql} {sign} {literal(column.kind, value)}",
         lambda v: v[name] is not None and test(order(v[name]), order(value)),
+        misread=column.was_narrower or column.kind == "BLOB",
     )
 
 
@@ -129,7 +130,7 @@ def delete(model: Model, chance: Random) -> Action | None:
         f"delete from {name} where {where.sql}",
         on_model,
         lambda lake: lake.table(qualified_name(name)).delete(where.sql),
-        f"DELETE FROM lake.{qualified_name(name)} WHERE {where.sql}",
+        None if where.misread else f"DELETE FROM lake.{qualified_name(name)} WHERE {where.sql}",
         table=name,
     )
 
@@ -155,7 +156,7 @@ def update(model: Model, chance: Random) -> Action | None:
                 row.values[KEY] += 100000 * moved
                 row.at = m.next_commit
 
-    odd = _is_odd(table, [values, *(row.values for row in table.rows)])
+    odd = where.misread or _is_odd(table, [values, *(row.values for row in table.rows)])
     assigned = ", ".join(f"{quote(column)} = {value}" for column, value in said.items())
     return Action(
         f"update {name} set {assigned} where {where.sql}",

@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from tidelake.drawing.amounts import quantity
 from tidelake.errors import Invalid
 from tidelake.web.site import Ask
 
@@ -46,7 +47,9 @@ def _of_table(ask: Ask, table: str | None, *, dry: bool) -> str:
 def _mirrors(ask: Ask, *, dry: bool) -> str:
     behind = [each for each in ask.lake.mirrors() if each.behind]
     if dry:
-        told = (f"would publish {each.behind:,} commits of {each.table}" for each in behind)
+        told = (
+            f"would publish {quantity(each.behind, 'commit')} of {each.table}" for each in behind
+        )
         return "\n".join(told) or "nothing to publish"
     stands = (f"{each.table}: {each.behind:,} behind" for each in ask.lake.sync_mirrors())
     return "\n".join(stands) or "there are no mirrors"
