@@ -199,6 +199,30 @@ def test_of_many_facts_in_one_write_the_last_holds(lake, tmp_path, form):
     assert len(t.files()) == 1
 
 
+@pytest.mark.parametrize("valid_to", [None, "until"])
+@pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT"])
+def test_zero_keeps_the_sign_that_its_fact_has(lake, kind, valid_to):
+    """Both zeros are one key, and of two facts the one that holds shows its own."""
+    schema = f"k {kind}, ts TIMESTAMP, until TIMESTAMP, v INTEGER"
+    t = lake.create_table("z", schema, key="k", event_time="ts", valid_to=valid_to)
+    t.put({"k": -0.0, "ts": "2024-03-12 11:00:00", "v": 1})
+    before = t.put({"k": 0.0, "ts": NOON, "v": 2}).snapshot_id
+    t.put({"k": -0.0, "ts": NOON, "v": 3})
+
+    def shown(rows) -> list[tuple[str, int]]:
+        return [(str(row["k"]), row["v"]) for row in rows.to_arrow().to_pylist()]
+
+    assert shown(t.as_of(NOON)) == [("-0.0", 3)]
+    assert shown(t.known_at(before).as_of(NOON)) == [("0.0", 2)]
+    assert shown(t.between()) == [("-0.0", 1), ("-0.0", 3)]
+    assert shown(t.as_of(NOON).versions()) == [("-0.0", 1), ("0.0", 2), ("-0.0", 3)]
+    assert shown(t.history(0.0))[-1] == ("-0.0", 3)
+    t.rollup(as_of=NOON)
+    assert shown(t.as_of(NOON)) == [("-0.0", 3)]
+    (found,) = t.as_of("2024-03-12 11:30:00").changes_of_belief(since=before - 2).to_dicts()
+    assert str(found["k"]) == "-0.0"
+
+
 def test_no_facts_make_no_file(lake):
     t = create(lake)
     t.append(said(1, 50))

@@ -1,5 +1,6 @@
 """The change feed: laws, DuckDB's own, and what it reads."""
 
+from datetime import date
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -212,6 +213,39 @@ def test_deletes_in_cumulative_files_are_told_once(
             range(20, 30)
         )
         check_all(again)
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_what_a_transaction_of_duckdb_takes_back_is_not_told(
+    lake: tidelake.Lake, duck: Duck, merged: bool
+) -> None:
+    """Its files have rows that nobody ever saw; DuckDB's own feed tells them as updated."""
+    t = lake.create_table("t", "id BIGINT, v VARCHAR, ts DATE", key="id", event_time="ts")
+    since = "DATE '2024-03-01'"
+    duck.execute(f"INSERT INTO lake.t SELECT range, 'old', {since} FROM range(20)")
+    first = snapshot_ids(lake)[-1]
+    for start in (100, 200):
+        duck.execute("BEGIN")
+        duck.execute(f"INSERT INTO lake.t SELECT {start} + range, 'a', {since} FROM range(20)")
+        duck.execute(f"DELETE FROM lake.t WHERE id IN ({start + 1}, {start // 100})")
+        for value in "bc":
+            duck.execute(f"UPDATE lake.t SET v = '{value}' WHERE id IN ({start + 2}, 4)")
+        duck.execute("COMMIT")
+    if merged:
+        duck.execute(MERGE)
+    t.delete("id = 103")
+    check_all(lake)
+    told = t.changes(first).to_dicts()
+    came = [row["id"] for row in told if row["change_type"] == "insert"]
+    assert sorted(came) == [n for n in (*range(100, 120), *range(200, 220)) if n % 100 != 1]
+    assert {row["id"] for row in told if row["change_type"].startswith("update")} == {4}
+    assert t.changes(first).count() == len(told)
+    for key, versions in ((101, []), (102, ["c"]), (4, ["old", "c", "c"])):
+        assert [row["v"] for row in t.history(key).to_dicts()] == versions
+        assert [row["v"] for row in t.versions().to_dicts() if row["id"] == key] == versions
+    left = [{"id": key, "ts": date(2024, 4, 1), "at": first + 1} for key in (101, 102)]
+    joined = tidelake.asof_join(left, t, left_time="ts", known_at="at").to_dicts()
+    assert [row["v"] for row in joined] == [None, "c"]
 
 
 @pytest.mark.slow

@@ -554,3 +554,13 @@ def test_the_rows_of_a_frame_stay_in_their_order(direction, ties):
     assert join.to_pandas()["x"].tolist() == left["x"].tolist()
     assert join.to_arrow().column_names == ["k", "ts", "x", "ts_right", "price"]
     assert [n for batch in join.to_batches() for n in batch["x"].to_pylist()] == left["x"].tolist()
+
+
+@pytest.mark.parametrize("direction", ["backward", "forward", "nearest"])
+@pytest.mark.parametrize("ties", [False, True])
+def test_zero_keeps_the_sign_that_its_left_row_has(direction, ties):
+    left = [{"k": key, "ts": at(5), "x": x} for x, key in enumerate([-0.0, 0.0, -0.0, 1.5])]
+    right = [{"k": key, "ts": at(5), "price": 1} for key in (0.0, 1.5)] * (2 if ties else 1)
+    join = tidelake.asof_join(left, right, "k", "ts", "ts", direction=direction)
+    found = [(str(row["k"]), row["x"], row["price"]) for row in join.to_dicts()]
+    assert found == [("-0.0", 0, 1), ("0.0", 1, 1), ("-0.0", 2, 1), ("1.5", 3, 1)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tidelake.history.changes_sql import CAME, WENT, free_names
@@ -11,7 +11,7 @@ from tidelake.model.event_time import EventTime
 from tidelake.model.names import quote
 from tidelake.model.predicate import And, In, Predicate
 from tidelake.model.schema import Column
-from tidelake.plan.as_of import AsOfPlan
+from tidelake.plan.as_of import AsOfPlan, by_keys
 from tidelake.plan.differs import HAD, HAS, NEW, OLD
 
 BEFORE, AFTER = "_tidelake_before", "_tidelake_after"
@@ -98,7 +98,7 @@ def changes_sql(plan: BeliefPlan, *, ordered: bool) -> str:
         f", {OLD}_{n} AS {names[2 * n]}, {NEW}_{n} AS {names[2 * n + 1]}"
         for n in range(len(plan.values))
     )
-    order = ", ".join(f"{_KEY}_{n}" for n in range(len(plan.event.key)))
+    order = by_keys(replace(key, name=f"{_KEY}_{n}") for n, key in enumerate(plan.event.key))
     return (
         f"SELECT {keys}, CASE WHEN NOT {HAD} THEN 'appeared' WHEN NOT {HAS} THEN 'vanished'"
         f" ELSE 'changed' END AS {kind}{images} FROM {DIFFERING}"

@@ -14,6 +14,7 @@ from tidelake.event_time.versions import Versions
 from tidelake.model.event_time import EventTime
 from tidelake.model.names import quote
 from tidelake.model.schema import ROW_NUMBER, Schema
+from tidelake.plan.as_of import by_keys
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.planning import ReadRequest
 from tidelake.session.readable import Read
@@ -57,7 +58,7 @@ class Periods(LazyRows):
         names = plan_of.bounds(schema)
         tests = plan_of.tests_within(event, names, self._within)
         job.define(_CHOSEN, f"SELECT * FROM {plan_of.HELD} WHERE {' AND '.join(tests)}")
-        by = ", ".join(quote(name) for name in (*(c.name for c in event.key), names[0]))
+        by = f"{by_keys(event.key)}, {quote(names[0])}"
         return job.reading(f"SELECT * FROM {_CHOSEN}{f' ORDER BY {by}' if ordered else ''}")
 
     def _checked(self) -> tuple[EventTime, Schema]:

@@ -15,6 +15,7 @@ from tidelake.history.changes_sql import free_names
 from tidelake.model.event_time import EventTime
 from tidelake.model.names import quote
 from tidelake.model.schema import ROW_NUMBER, Column, Schema
+from tidelake.plan.as_of import by_keys
 
 FACTS, HELD = "_tidelake_facts", "_tidelake_held"
 _A, _B, _ROW = "_tidelake_a", "_tidelake_b", "_tidelake_winner"
@@ -42,11 +43,10 @@ def held_sql(event: EventTime, schema: Schema) -> str:
             f" JOIN ({_runs_sql(event)}) AS {_B} ON {_A}.{ROW_NUMBER} = {_B}.{_ROW}"
         )
     columns = ", ".join(quote(column.name) for column in schema)
-    keys = ", ".join(quote(column.name) for column in event.key)
     time = quote(event.time.name)
     return (
         f"SELECT {columns}, {time} AS {begin}, lead({time}) OVER"
-        f" (PARTITION BY {keys} ORDER BY {time}, {ROW_NUMBER}) AS {end} FROM {FACTS}"
+        f" (PARTITION BY {by_keys(event.key)} ORDER BY {time}, {ROW_NUMBER}) AS {end} FROM {FACTS}"
     )
 
 

@@ -31,7 +31,7 @@ from tidelake.model.names import quote
 from tidelake.model.schema import ROW_NUMBER
 from tidelake.model.snapshot import Snapshot
 from tidelake.model.tag import parse_moment
-from tidelake.plan.as_of import together
+from tidelake.plan.as_of import by_keys, together
 from tidelake.plan.scan import ScanPlan
 from tidelake.session.lazy_rows import LazyRows
 from tidelake.session.readable import Read
@@ -183,10 +183,11 @@ def _named_sql(plan: ChangePlan, ids: tuple[int, int], *, ordered: bool) -> str:
 def _answers_sql(outline: Outline, within: ValidRange | None, *, ordered: bool) -> str:
     """The answers, of a range of event time or without their times."""
     valid_from, _, known_from, known_to = outline.names
-    own, keys = ([c.name for c in each] for each in (outline.columns, outline.event.key))
+    own = [column.name for column in outline.columns]
     names = [*own, *((known_from, known_to) if within is None else outline.names)]
-    by = [*keys, known_from, *(() if within is None else (valid_from,))]
-    order = f" ORDER BY {', '.join(map(quote, by))}" if ordered else ""
+    times = [known_from, *(() if within is None else (valid_from,))]
+    by = ", ".join([by_keys(outline.event.key), *map(quote, times)])
+    order = f" ORDER BY {by}" if ordered else ""
     return f"SELECT {', '.join(map(quote, names))} FROM {_CHOSEN}{order}"
 
 

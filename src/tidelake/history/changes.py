@@ -270,7 +270,10 @@ def plan_changes(
         base = plan_scan(reader, span.after, span.facts, request)
     dated = (*((span.base,) if span.base else ()), *span.known)
     times = plan_of.times_plan(table.name, [(each.snapshot_id, each.time) for each in dated])
-    return ChangePlan(window, columns, came, went, tuple(lost), base, times)
+    plan = ChangePlan(window, columns, came, went, tuple(lost), base, times)
+    if not plan.brings_unborn:
+        return plan
+    return replace(plan, came=replace(came, output=(*came.output, *plan_of.PLACE_LINEAGE)))
 
 
 def read_of_past(source: Source, plan: ChangePlan) -> Read:

@@ -28,6 +28,7 @@ _KIND = "_tidelake_kind"
 _A, _B, _C, _D = "_tidelake_a", "_tidelake_b", "_tidelake_c", "_tidelake_d"
 
 CAME_LINEAGE = (ROW_NUMBER, ROW_BEGAN)
+PLACE_LINEAGE = (ROW_FILE, ROW_POSITION)
 WENT_LINEAGE = (ROW_NUMBER, ROW_BEGAN, ROW_FILE, ROW_POSITION, ROW_ENDED)
 
 
@@ -78,6 +79,12 @@ class ChangePlan:
         return f"{relation}{self.suffix}"
 
     @property
+    def brings_unborn(self) -> bool:
+        """Whether some rows may have come and gone in one snapshot, which nobody ever saw: what a
+        transaction of DuckDB writes and deletes again is in its files all the same."""
+        return any(map(_may_have_unborn, self.lives))
+
+    @property
     def gains(self) -> bool:
         return bool(self.came.files or self.came.inlined)
 
@@ -91,6 +98,12 @@ class ChangePlan:
         plans = [self.came, self.went, *([self.base] if self.base else [])]
         found = {file.id: file for plan in plans for file in plan.files}
         return [found[file_id] for file_id in sorted(found)]
+
+
+def _may_have_unborn(file: DataFile) -> bool:
+    newest = max(file.begin_snapshot, file.partial_max or 0)
+    deleted = (*(delete.begin_snapshot for delete in file.deletes), *file.deleted_at)
+    return any(at <= newest for at in deleted)
 
 
 def files_that_gained(files: Iterable[DataFile], window: Window) -> list[DataFile]:
@@ -123,11 +136,19 @@ def times_plan(table: TableName, times: Iterable[tuple[int, datetime]]) -> ScanP
 
 
 def came_sql(plan: ChangePlan) -> str:
-    """Rows that came, each with its snapshot."""
+    """Rows that came, each with its snapshot, but for those that were gone by then."""
+    unborn, born = "", ""
+    if plan.brings_unborn:
+        unborn = (
+            f" LEFT JOIN {plan.named(GONE)} AS {_B} ON {_A}.{ROW_FILE} = {_B}.{ROW_FILE}"
+            f" AND {_A}.{ROW_POSITION} = {_B}.{ROW_POSITION}"
+            f" AND {_B}.deleted_at <= {_A}.{ROW_BEGAN}"
+        )
+        born = f" AND {_B}.{ROW_FILE} IS NULL"
     return (
-        f"SELECT {_names(plan.columns)}{ROW_NUMBER}, {ROW_BEGAN} AS {AT}"
-        f" FROM {plan.named(CAME_FROM)}"
-        f" WHERE {_inside(plan.window, ROW_BEGAN)}"
+        f"SELECT {_names(plan.columns, _A)}{_A}.{ROW_NUMBER}, {_A}.{ROW_BEGAN} AS {AT}"
+        f" FROM {plan.named(CAME_FROM)} AS {_A}{unborn}"
+        f" WHERE {_inside(plan.window, f'{_A}.{ROW_BEGAN}')}{born}"
     )
 
 
@@ -139,6 +160,7 @@ def _inside(window: Window, at: str) -> str:
 def went_sql(plan: ChangePlan) -> str:
     """Rows that went, each with the snapshot at which it did. Rows of the catalog carry it."""
     end, deleted = f"{_A}.{ROW_ENDED}", f"{_B}.deleted_at"
+    born = f" AND ({ROW_FILE} IS NULL OR {AT} > {ROW_BEGAN})" if plan.brings_unborn else ""
     place = f"{ROW_NUMBER}, {ROW_BEGAN}, {ROW_FILE}, {ROW_POSITION}"
     return (
         f"SELECT {_names(plan.columns)}{place}, {AT} FROM ("
@@ -149,7 +171,7 @@ def went_sql(plan: ChangePlan) -> str:
         f" WHEN {end} IS NULL OR {deleted} < {end} THEN {deleted} ELSE {end} END AS {AT}"
         f" FROM {plan.named(WENT_FROM)} AS {_A} LEFT JOIN {plan.named(GONE)} AS {_B}"
         f" ON {_A}.{ROW_FILE} = {_B}.{ROW_FILE} AND {_A}.{ROW_POSITION} = {_B}.{ROW_POSITION}"
-        f") AS {_C} WHERE {_inside(plan.window, AT)}"
+        f") AS {_C} WHERE {_inside(plan.window, AT)}{born}"
     )
 
 

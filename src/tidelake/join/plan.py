@@ -8,6 +8,7 @@ from itertools import groupby
 
 from tidelake.join.question import Pair, TimeComparison
 from tidelake.model.schema import ROW_NUMBER, Column
+from tidelake.model.types import FLOATS
 
 LEFT, RIGHT = "_tidelake_left", "_tidelake_right"
 
@@ -147,8 +148,10 @@ class JoinPass:
 
     @property
     def left_values(self) -> list[tuple[str, Column]]:
-        """What else there is of a left row. Keys and times that were not cast are there."""
-        there = {pair.left.name for pair in self.first.keys if not pair.cast}
+        """What else there is of a left row. Keys and times that were not cast are there, but for
+        keys that are joined by as one and are two: 0.0 and -0.0."""
+        keys = (pair for pair in self.first.keys if not pair.cast)
+        there = {pair.left.name for pair in keys if pair.left.type not in FLOATS}
         if self.first.clock.is_plain:
             there.add(self.first.clock.times.left.name)
         others = (column for column in self.left if column.name not in there)

@@ -8,7 +8,7 @@ the time, may go first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidelake.event_time.values.rollup import RollupUse
@@ -18,6 +18,7 @@ from tidelake.model.file import DataFile, InlinedRows
 from tidelake.model.names import TableName, quote
 from tidelake.model.predicate import And, Compare, Not, Opaque, Or, Predicate
 from tidelake.model.schema import ROW_NUMBER, Column
+from tidelake.model.types import FLOATS
 from tidelake.plan.scan import PruneStep, ScanPlan
 from tidelake.plan.where import Where
 
@@ -166,6 +167,13 @@ def _with_condition(part: ScanPlan, condition: Predicate) -> ScanPlan:
     return replace(part, where=where.sql, predicate=where.predicate)
 
 
+def by_keys(columns: Iterable[Column]) -> str:
+    """What to partition or sort by. DuckDB gives back a -0.0 that it did so by as 0.0, unless it
+    was computed for that."""
+    floats = (f"{quote(c.name)} + 0" if c.type in FLOATS else quote(c.name) for c in columns)
+    return ", ".join(floats)
+
+
 def winners_sql(plan: AsOfPlan, relations: Sequence[str]) -> str:
     """Of every key the fact that holds, unless it says that the key is no more: the columns that
     the plan's parts give. The SQL is DuckDB's; `relations` are subqueries, one for each part.
@@ -182,7 +190,8 @@ def winners_sql(plan: AsOfPlan, relations: Sequence[str]) -> str:
     keys, wanted = (", ".join(map(quote, each)) for each in (names(plan.event.key), plan.wanted))
     time, end = quote(plan.event.time.name), _alive(plan)
     kept = "MATERIALIZED" if plan.bytes_after(first) <= _KEPT_BYTES else "NOT MATERIALIZED"
-    ranked = f"row_number() OVER (PARTITION BY {keys} ORDER BY {ROW_NUMBER} DESC) AS {_PLACE}"
+    alike = by_keys(plan.event.key)
+    ranked = f"row_number() OVER (PARTITION BY {alike} ORDER BY {ROW_NUMBER} DESC) AS {_PLACE}"
     sql = (
         f"WITH _tidelake_facts AS {kept} ({' UNION ALL '.join(relations[first:])}),"
         f" _tidelake_latest AS MATERIALIZED (SELECT {keys}, max({time}) AS {time}"
@@ -221,7 +230,7 @@ def winners_at_once_sql(plan: AsOfPlan, relation: str) -> str:
 def _lasting_sql(plan: AsOfPlan, relation: str) -> str:
     """Facts that outlast all of their key that beat them: those that do not can hold no more."""
     assert plan.event.valid_to is not None
-    keys, wanted = (", ".join(map(quote, each)) for each in (names(plan.event.key), plan.wanted))
+    keys, wanted = by_keys(plan.event.key), ", ".join(map(quote, plan.wanted))
     end, time = quote(plan.event.valid_to.name), quote(plan.event.time.name)
     better = (
         f"(PARTITION BY {keys} ORDER BY {time} DESC, {ROW_NUMBER} DESC"
