@@ -222,6 +222,7 @@ class LocalJob(Closable):
                 target.in_even_groups(count) if into_one and count else target,
                 carries_row_ids=carries_row_ids,
                 zeros=brought is None or not brought.has_no_negative_zeros,
+                nans=brought is None or not brought.has_no_nans,
                 into_one=into_one,
             )
 
