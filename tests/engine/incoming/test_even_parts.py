@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelake
-from tidelake.engine.incoming.even_parts import in_even_parts
+from tidelake.engine.incoming.even_parts import even_parts
 from tidelake.plan.target import GROUP_ROWS
 
 
@@ -64,19 +64,55 @@ def test_all_rows_arrive_in_their_order(tmp_path: Path) -> None:
     assert pq.read_metadata(file.path).num_row_groups == 3
 
 
-@pytest.mark.parametrize("count", [GROUP_ROWS + 1, 2 * GROUP_ROWS, 2 * GROUP_ROWS + 1, 1_000_000])
-def test_parts_are_as_many_as_row_groups_and_about_as_large(count: int) -> None:
-    given = pa.table({"id": range(count)})
-    (column,) = in_even_parts(given).columns
-    sizes = [len(chunk) for chunk in column.chunks]
-    assert column.equals(given["id"])
+@pytest.mark.parametrize("pieces", [1, 2, 3])
+@pytest.mark.parametrize("count", [6 * GROUP_ROWS, 6 * GROUP_ROWS + 1, 1_000_000])
+def test_parts_are_as_many_as_row_groups_and_about_as_large(count: int, pieces: int) -> None:
+    whole = pa.table({"id": range(count)})
+    cut = [(count * n // pieces, count * (n + 1) // pieces) for n in range(pieces)]
+    given = pa.concat_tables(whole.slice(begin, end - begin) for begin, end in cut)
+    assert given["id"].num_chunks == pieces
+    found = list(even_parts(given))
+    sizes = [len(part) for part in found]
+    assert pa.Table.from_batches(found).equals(given)
     assert len(sizes) == -(-count // GROUP_ROWS)
     assert max(sizes) - min(sizes) <= 16
     assert max(sizes) <= GROUP_ROWS + 8
 
 
-def test_what_is_small_or_in_pieces_stays_as_it_is() -> None:
-    small = pa.table({"id": range(GROUP_ROWS)})
-    pieces = pa.concat_tables([small, small])
-    assert in_even_parts(small) is small
-    assert in_even_parts(pieces) is pieces
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        ([0], [0]),
+        ([GROUP_ROWS], [GROUP_ROWS]),
+        ([5, GROUP_ROWS, 7], [5, GROUP_ROWS, 7]),
+        ([5, GROUP_ROWS + 2], [5, GROUP_ROWS, 2]),
+    ],
+)
+def test_what_is_small_or_in_pieces_stays_so(pieces: list[int], expected: list[int]) -> None:
+    given = pa.concat_tables(pa.table({"id": pa.array(range(n), "int64")}) for n in pieces)
+    found = even_parts(given).read_all()
+    assert found.equals(given)
+    assert [len(part) for part in even_parts(given)] == [n for n in expected if n]
+
+
+def test_a_part_of_two_pieces_keeps_what_each_had(tmp_path: Path) -> None:
+    """Each piece has a dictionary of its own."""
+    half = 2 * GROUP_ROWS + 1_001
+    words = [pa.array([f"{letter}{n % 7}" for n in range(half)]) for letter in "ab"]
+    given = pa.table(
+        {
+            "word": pa.chunked_array([each.dictionary_encode() for each in words]),
+            "pair": pa.chunked_array(
+                [pa.StructArray.from_arrays([each.dictionary_encode()], ["x"]) for each in words]
+            ),
+        }
+    )
+    with tidelake.connect(f"sqlite:///{tmp_path}/lake.db") as lake:
+        table = lake.create_table("t", "word VARCHAR, pair STRUCT(x VARCHAR)")
+        table.append(given)
+        (file,) = table.files()
+    found = pq.read_table(file.path)
+    expected = pa.concat_arrays(words)
+    assert found["word"].combine_chunks().equals(expected)
+    assert found["pair"].combine_chunks().field("x").equals(expected)
+    assert pq.read_metadata(file.path).num_row_groups == 5

@@ -14,8 +14,9 @@ _ALIGNED = 8
 """So many rows have a whole byte of bits."""
 
 
-def in_even_parts(table: pa.Table) -> pa.Table:
-    """The same rows, in as many parts as a file of them has row groups, if they are in one part.
+def even_parts(table: pa.Table) -> pa.RecordBatchReader:
+    """The same rows, in as many parts as a file of them has row groups, unless they are in many
+    pieces already.
 
     DuckDB's threads read a part each, and begin to write its row group when they have read it, if
     the parts before have been read: so none is longer than the one after it, but for a few rows.
@@ -23,10 +24,10 @@ def in_even_parts(table: pa.Table) -> pa.Table:
     """
     rows = table.num_rows
     groups = -(-rows // GROUP_ROWS)
-    if groups < 2 or any(column.num_chunks > 1 for column in table.columns):
-        return table
+    if groups < 2 or any(column.num_chunks > groups // 2 for column in table.columns):
+        return table.to_reader(GROUP_ROWS)
     import pyarrow as pa
 
     ends = [rows * n // groups // _ALIGNED * _ALIGNED for n in range(groups)] + [rows]
-    parts = [table.slice(begin, end - begin) for begin, end in pairwise(ends)]
-    return pa.concat_tables(parts)
+    parts = [table.slice(begin, end - begin).combine_chunks() for begin, end in pairwise(ends)]
+    return pa.concat_tables(parts).to_reader()
