@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tidelake.model.change import NewFile
 
 
+GROUP_ROWS = 122_880
+"""Rows of a row group at most, unless an option of the lake says otherwise."""
 _VECTOR = 2048
 """Rows that DuckDB works on at once: row groups have a multiple of them."""
 
@@ -50,7 +52,7 @@ class Target:
     sorting: tuple[SortKey, ...] = ()
     file_bytes: int = 512 * 1024 * 1024
     compression: str = "snappy"
-    row_group_rows: int = 122_880
+    row_group_rows: int = GROUP_ROWS
     suffix: str = "parquet"
     observers: tuple[FileObserver, ...] = ()
     in_order: bool = False

@@ -2,7 +2,8 @@
 
 Nodes are dictionaries, as `json_serialize_sql` of DuckDB 1.5 gives them. No other parser agrees
 with DuckDB on all precedences, casts and operators, so what is concluded from SQL is concluded
-from these.
+from these. Those of the plainest conditions are made without it, in `comparison.py`, and are the
+same.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tidelake import duck
 from tidelake.errors import Invalid, TidelakeError, Unsupported
 from tidelake.model.names import text_literal
 from tidelake.syntax import tree_forms
+from tidelake.syntax.comparison import comparisons
 
 if TYPE_CHECKING:
     import duckdb
@@ -65,6 +67,11 @@ def expression(text: str) -> Node:
 
 @lru_cache(maxsize=1024)
 def _expression(text: str) -> Node:
+    return comparisons(text) or by_duckdb(text)
+
+
+def by_duckdb(text: str) -> Node:
+    """The same, with nothing found out beforehand."""
     doing = f"cannot read {text!r}"
     ways = [f"SELECT {open_}{text}\n{close}" for open_, close in _WAYS]
     bare, bracketed = map(_single, _parsed(ways, doing, _ONE))

@@ -54,12 +54,13 @@ def test_row_groups_of_one_file_are_about_equally_large(tmp_path: Path) -> None:
     """Else of two cores that make them one waits for the other."""
     lake = tidelake.connect(f"sqlite:///{tmp_path}/lake.db")
     table = lake.create_table("t", "k BIGINT, v BIGINT")
-    for count in (200_000, 122_880, 122_881, 5_000):
+    for count in (1_000_000, 200_000, 122_880, 122_881, 5_000):
         table.append(pa.table({"k": range(count), "v": range(count)}))
     files = [pq.read_metadata(path) for path in tmp_path.rglob("*.parquet")]
     found = {file.num_rows: list(map(rows_of(file), range(file.num_row_groups))) for file in files}
     assert found == {
-        200_000: [100_352, 99_648],
+        1_000_000: [111_104, *[111_112] * 8],
+        200_000: [100_000, 100_000],
         122_880: [122_880],
         122_881: [63_488, 59_393],
         5_000: [5_000],

@@ -9,11 +9,11 @@ from tidelake.model.schema import Column
 from tidelake.model.table import PartitionKey, SortKey
 from tidelake.plan.partitioning.bucket_hash import keeps_buckets
 from tidelake.plan.partitioning.parse import (
-    _KEYWORDS,
     parse_partitioning,
     parse_sorting,
     sorted_column,
 )
+from tidelake.syntax.keywords import KEYWORDS
 
 COLUMNS = (
     Column(1, "ts", "timestamp"),
@@ -148,7 +148,7 @@ def test_duckdb_stores_the_same(new_duck, tmp_path):
     reserved = connection.execute(
         "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
     ).fetchall()
-    assert {word for (word,) in reserved} == set(_KEYWORDS.split())
+    assert {word for (word,) in reserved} == KEYWORDS
     columns = ", ".join(
         f'"{c.name.replace(chr(34), chr(34) * 2)}" {c.duckdb_type}' for c in COLUMNS
     )

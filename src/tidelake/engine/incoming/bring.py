@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from tidelake.duck import settle
 from tidelake.engine.incoming import from_dicts as incoming_rows
 from tidelake.engine.incoming import from_files as incoming_files
+from tidelake.engine.incoming.arrow_floats import may_have_nans, may_have_negative_zeros
 from tidelake.engine.incoming.arrow_shapes import arrow_shape, cast_batches, readable, scan
-from tidelake.engine.incoming.arrow_zeros import may_have_negative_zeros
 from tidelake.engine.incoming.conform import DataShape, conformed_sql, filler_sql, match
 from tidelake.engine.incoming.csv_files import CsvSource
+from tidelake.engine.incoming.even_parts import even_parts
 from tidelake.engine.incoming.pandas_frame import (
     is_nan,
     refuse_unknown_index,
@@ -52,8 +54,10 @@ class IncomingData:
     `present` are those of them that the data had. Only if `rereadable` may the SELECT be run
     again: a stream is gone once it has been read. `comes_again` if the data itself may be brought
     once more, as a long list may be that is read as a stream. `csv` are the files that it reads as
-    text. Only if it `has_no_negative_zeros` is it known that there is no `-0.0` in it. `bytes` are
-    how many there are of it, where all of it is at hand.
+    text. Only if it `has_no_negative_zeros` is it known that there is no `-0.0` in it, and only if
+    it `has_no_nans` that there is no NaN in what it gives. `bytes` are how many there are of it,
+    where all of it is at hand. `pass_on`, if there is such a way, hands it over to the next
+    statement alone, for which that is quicker.
     """
 
     sql: str
@@ -61,7 +65,9 @@ class IncomingData:
     rereadable: bool
     csv: tuple[CsvSource, ...] = ()
     has_no_negative_zeros: bool = False
+    has_no_nans: bool = False
     bytes: int | None = None
+    pass_on: Callable[[], None] | None = None
     comes_again: bool = False
 
     @property
@@ -270,10 +276,19 @@ class _Taking:
             self._register(data)
             return IncomingData(sql, present, False)
         settle(self.connection).register(self.name, data)
-        clean = not converted and not may_have_negative_zeros(data)
         return IncomingData(
-            sql, present, True, has_no_negative_zeros=clean, bytes=data.nbytes if data else None
+            sql,
+            present,
+            True,
+            has_no_negative_zeros=not converted and not may_have_negative_zeros(data),
+            has_no_nans=not converted and not may_have_nans(data),
+            bytes=data.nbytes if data else None,
+            pass_on=partial(self._pass_on, data),
         )
+
+    def _pass_on(self, table: pa.Table) -> None:
+        """As a bare stream: a table DuckDB reads through a scanner of Arrow's, with its threads."""
+        settle(self.connection).register(self.name, even_parts(table).__arrow_c_stream__())
 
     def _register(self, reader: pa.RecordBatchReader) -> None:
         if self.supply is None:

@@ -190,8 +190,14 @@ class LocalJob(Closable):
         """A relation of the query's rows as they are now; how many they are."""
         connection = self._work.connection
         kept = f"CREATE TEMP TABLE {quote(name)} AS {sql}"
+        self._pass_on(self._brought.get(sql))
         row = self._run(lambda: connection.execute(kept).fetchone())
         return int(row[0]) if row else 0
+
+    def _pass_on(self, brought: IncomingData | None) -> None:
+        """Have the next statement be the one that reads what was brought."""
+        if brought is not None and brought.pass_on is not None:
+            brought.pass_on()
 
     def arrow(self, sql: str, columns: Sequence[Column]) -> pa.Table:
         """The rows of a query over these columns, for another engine."""
@@ -216,12 +222,14 @@ class LocalJob(Closable):
             self._work.reach([target.path])
             brought = self._brought.get(sql)
             into_one = brought is not None and _fits_one(brought, target)
+            self._pass_on(brought)
             return write_files(
                 self._work,
                 sql,
                 target.in_even_groups(count) if into_one and count else target,
                 carries_row_ids=carries_row_ids,
                 zeros=brought is None or not brought.has_no_negative_zeros,
+                nans=brought is None or not brought.has_no_nans,
                 into_one=into_one,
             )
 

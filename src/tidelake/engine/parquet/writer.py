@@ -59,12 +59,14 @@ def write_files(
     carries_row_ids: bool,
     carries_snapshots: bool = False,
     zeros: bool = True,
+    nans: bool = True,
     into_one: bool = False,
 ) -> tuple[NewFile, ...]:
     """Write the rows of a query, which has the table's columns and, if the rows carry ids, the
     row number; if they carry the snapshots that wrote them, also those. No rows, no file. With
-    `zeros` there may be a `-0.0` among the values. `into_one` file they go in the order in which
-    they come. Requires for that: the target has neither partitions nor an order of its own."""
+    `zeros` there may be a `-0.0` among the values, with `nans` a NaN. `into_one` file they go in
+    the order in which they come. Requires for that: the target has neither partitions nor an order
+    of its own."""
     carried = (*(_ROW_IDS if carries_row_ids else ()), *(_SNAPSHOTS if carries_snapshots else ()))
     if is_local(target.path):
         local_path(target.path).mkdir(parents=True, exist_ok=True)
@@ -80,7 +82,7 @@ def write_files(
     try:
         for place, file in enumerate(files):
             made[place] = file = _with_zeros(work, file, target, carried, mark)
-            made[place] = _with_nans(work, file, target)
+            made[place] = _with_nans(work, file, target) if nans else file
         made = in_folders(work.store, made, target)
         return tuple(_seen(work, file, target) for file in made)
     except BaseException:

@@ -11,6 +11,7 @@ from tidelake.model.schema import Column, Schema
 from tidelake.model.table import PartitionKey, SortKey
 from tidelake.plan.partitioning.interface import Transform
 from tidelake.plan.partitioning.transforms import HINT, INSTEAD, KINDS, Identity
+from tidelake.syntax.keywords import KEYWORDS
 
 _NAME = r'"(?:[^"]|"")+"|[^\s"(),]+'
 _KEY = re.compile(rf"\s*(?:(?P<function>\w+)\s*\((?P<arguments>.*)\)|(?P<name>{_NAME}))\s*", re.S)
@@ -22,21 +23,6 @@ _SORT = re.compile(
     re.I,
 )
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*", re.I)
-_KEYWORDS = """
-    all analyse analyze and anti any array as asc asof asymmetric at authorization between
-    bigint binary bit boolean both by case cast char character check coalesce collate collation
-    column columns concurrently constraint create cross dec decimal default deferrable desc
-    describe distinct do else end except exists extract false fetch float for foreign freeze
-    from full generated glob group grouping grouping_id having ilike in initially inner inout
-    int integer intersect interval into is isnull join lambda lateral leading left like limit
-    map national natural nchar none not notnull null nullif numeric offset on only or order out
-    outer overlaps overlay pivot pivot_longer pivot_wider placing position positional precision
-    primary qualify real references returning right row select semi setof show similar smallint
-    some struct substring summarize symmetric table tablesample then time timestamp to trailing
-    treat trim true try_cast union unique unpack unpivot using values varchar variadic verbose
-    when where window with xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces
-    xmlparse xmlpi xmlroot xmlserialize xmltable
-"""
 
 
 def parse_partitioning(
@@ -106,7 +92,7 @@ def parse_sorting(texts: str | Sequence[str], columns: Iterable[Column]) -> tupl
 
 def _expression(name: str) -> str:
     """A column as an expression: quoted unless every SQL parser takes it for a plain name."""
-    return name if _PLAIN.fullmatch(name) and name.lower() not in _KEYWORDS.split() else quote(name)
+    return name if _PLAIN.fullmatch(name) and name.lower() not in KEYWORDS else quote(name)
 
 
 def _column(name: str, schema: Schema, text: str) -> Column:

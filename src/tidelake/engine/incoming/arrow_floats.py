@@ -1,7 +1,8 @@
-"""Whether Arrow data has a `-0.0`, found as fast as memory can be read."""
+"""Whether Arrow data has a `-0.0` or a NaN, found as fast as memory can be read."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,21 +11,30 @@ if TYPE_CHECKING:
 
 def may_have_negative_zeros(table: pa.Table) -> bool:
     """False only if there is none, at whatever depth."""
-    return any(_has(chunk) for column in table.columns for chunk in column.chunks)
+    return _any_floats(table, _has_lowest)
 
 
-def _has(array: Any) -> bool:
+def may_have_nans(table: pa.Table) -> bool:
+    """False only if there is none, at whatever depth."""
+    return _any_floats(table, _has_no_sum)
+
+
+def _any_floats(table: pa.Table, has: Callable[[Any], bool]) -> bool:
+    return any(_has(chunk, has) for column in table.columns for chunk in column.chunks)
+
+
+def _has(array: Any, has: Callable[[Any], bool]) -> bool:
     import pyarrow as pa
 
     kind = array.type
     if pa.types.is_float32(kind) or pa.types.is_float64(kind):
-        return _has_lowest(array)
+        return has(array)
     if pa.types.is_struct(kind):
-        return any(_has(array.field(place)) for place in range(kind.num_fields))
+        return any(_has(array.field(place), has) for place in range(kind.num_fields))
     if pa.types.is_map(kind):
-        return _has(array.keys) or _has(array.items)
+        return _has(array.keys, has) or _has(array.items, has)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return _has(array.values)
+        return _has(array.values, has)
     return "float" in str(kind) or "double" in str(kind)
 
 
@@ -38,3 +48,11 @@ def _has_lowest(array: Any) -> bool:
     )
     bits = pa.Array.from_buffers(kind, len(array), [None, array.buffers()[1]], 0, array.offset)
     return bool(pc.min(bits).as_py() == lowest)
+
+
+def _has_no_sum(array: Any) -> bool:
+    """One NaN makes the sum NaN, and little else does."""
+    import pyarrow.compute as pc
+
+    total = pc.sum(array).as_py()
+    return total is not None and total != total
