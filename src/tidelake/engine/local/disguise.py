@@ -22,9 +22,10 @@ def misled_files(plan: ScanPlan, files: Sequence[DataFile]) -> list[bool]:
 
 def seekable_sql(column: Column, value: str, *, misled: bool) -> str:
     """The value as conditions may look for it; `misled` if the file is. DuckDB looks for the text
-    of a blob in bloom filters, which hold its bytes, and misses it."""
+    of a blob in bloom filters, which hold its bytes, and misses it; joined to others, a NULL of its
+    would have no type."""
     if column.type == "blob":
-        return f"({value} || ''::BLOB)"
+        return f"CAST({value} || ''::BLOB AS BLOB)"
     return _computed(value) if misled and column.type in FLOATS else value
 
 
