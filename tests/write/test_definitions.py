@@ -493,3 +493,16 @@ def test_columns_reordered_before_they_are_there(
     assert lake.table("t").schema.names == ["s", "b", "a"]
     assert rows(lake.table("t")) == [{"s": None, "b": "x", "a": 1}]
     agree()
+
+
+def test_a_column_that_files_lack_has_its_type_inside_a_transaction(lake: tidelake.Lake) -> None:
+    """DuckDB takes NULL, joined to bytes, for a number."""
+    t = lake.create_table("t", "k BIGINT, s STRUCT(a INTEGER)")
+    t.append([{"k": n, "s": {"a": n}} for n in range(40)])
+    with lake.transaction() as tx:
+        inside = tx.table("t")
+        inside.evolve(add={"b": "BLOB"})
+        found = inside.to_arrow()
+    assert found.schema == t.to_arrow().schema
+    assert found["b"].type == "binary"
+    assert found["b"].null_count == 40
