@@ -210,6 +210,43 @@ def test_files_of_another_lake(place: Place, found: Path, t: tidelake.Table, agr
     agree()
 
 
+@pytest.mark.parametrize("name", ["file_index", "File_Row_Number", "filename"])
+def test_columns_called_as_the_place_of_a_row(
+    lake: tidelake.Lake, found: Path, agree: Agree, name: str
+) -> None:
+    """DuckDB would give the column for the place: deletes were lost, or met other rows."""
+    t = lake.create_table("t", f"id BIGINT, s STRUCT(a INTEGER), {name} BIGINT")
+    for start in (0, 20):
+        ids = pa.array(range(start, start + 20), pa.int64())
+        odd = pa.array([n // 2 for n in range(20)], pa.int64())
+        structs = pa.array([{"a": n} for n in range(20)], pa.struct([("a", pa.int32())]))
+        path = found / f"{start}.parquet"
+        pq.write_table(pa.table({name: odd, "id": ids, "s": structs}), path)
+        t.add_files(str(path))
+    t.append([{"id": 40 + n, "s": {"a": n}, name: n // 2} for n in range(20)])
+    before = lake.snapshots()[-1].snapshot_id
+    t.evolve(add={"s.b": "INTEGER"})  # the lake's own file is read by its names too
+    t.delete("id % 20 = 7")
+    t.update({"s": "{'a': 0, 'b': 1}"}, where="id IN (3, 43)")
+    expected = [n for n in range(60) if n % 20 != 7]
+
+    def check() -> None:
+        assert sorted(row["id"] for row in rows(t)) == expected
+        assert {row["id"] for row in rows(t.scan(where="s.b = 1"))} == {3, 43}
+        assert all(row[name] == row["id"] % 20 // 2 for row in rows(t))
+        assert t.known_at(before).count() == 60
+        ids = t.scan(columns=["rowid"]).to_arrow()["rowid"].to_pylist()
+        assert len(set(ids)) == len(expected)
+        agree()
+
+    check()
+    t.append([{"id": 60, name: 0}])
+    t.delete("id = 60")
+    lake.set_option("rewrite_delete_threshold", "0.01")
+    t.compact()
+    check()
+
+
 def test_files_on_s3(place: Place, s3_server: Any, duck: Duck) -> None:
     bucket = s3_server.new_bucket()
     duck.execute(s3_server.duckdb_secret)

@@ -17,7 +17,15 @@ from tidelake.engine.parquet.writer import ROW_ID_NAME, SNAPSHOT_NAME, write_fil
 from tidelake.errors import Corrupt
 from tidelake.model.change import NewDeleteFile, NewFile, RebuiltFiles
 from tidelake.model.names import quote, text_literal
-from tidelake.model.schema import ROW_BEGAN, ROW_FILE, ROW_NUMBER, ROW_POSITION, Column
+from tidelake.model.schema import (
+    ROW_BEGAN,
+    ROW_FILE,
+    ROW_ID_FIELD,
+    ROW_NUMBER,
+    ROW_POSITION,
+    ROW_SNAPSHOT_FIELD,
+    Column,
+)
 from tidelake.model.table import SortKey
 from tidelake.plan.expression import sort_sql
 from tidelake.plan.partitioning.sql import allow_keys, key_sql
@@ -135,11 +143,15 @@ def _delete_files(
 ) -> tuple[NewDeleteFile | None, ...]:
     """Delete files for new data files, in which rows lie wherever they came to lie."""
     found = []
+    fields = ", ".join(
+        f"{field}: {{name: '{name}', type: 'BIGINT', default_value: NULL}}"
+        for field, name in ((ROW_ID_FIELD, ROW_ID_NAME), (ROW_SNAPSHOT_FIELD, SNAPSHOT_NAME))
+    )
     for file in files:
         path = str(local_path(file.path)) if is_local(file.path) else file.path
         rows = (
             f"SELECT f.file_row_number AS pos, g.{DELETED_AT} FROM read_parquet("
-            f"{text_literal(path)}, hive_partitioning = false, file_row_number = true) AS f"
+            f"{text_literal(path)}, schema = MAP {{{fields}}}) AS f"
             f" JOIN {_GONE} AS g ON g.number = f.{ROW_ID_NAME} AND g.began = f.{SNAPSHOT_NAME}"
         )
         found.append(write_dated(work, target, (0, file.path), rows))

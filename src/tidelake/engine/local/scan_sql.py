@@ -38,6 +38,7 @@ _LINEAGE_FIELDS = {
 }
 _DISTINCT = re.compile(r"\bDISTINCT\s+FROM\b", re.IGNORECASE)
 _ROWS_AT_ONCE = 40_960
+_PLACES = ("file_index", "file_row_number")
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 # Fields of Parquet delete files: the position, and the snapshot that deleted it.
@@ -51,12 +52,15 @@ Partition = tuple[tuple[int, str | None], ...]
 @dataclass(frozen=True, slots=True)
 class ScanGroup:
     """Files that one `read_parquet` call reads. `shape` is set when footers were inspected;
-    `partition` then holds column values that are spelled in the path. `beside` is a file without
-    rows: where DuckDB is told the columns, it reads one file on one core alone, and two on all."""
+    `partition` then holds column values that are spelled in the path, and `names` all columns of
+    the one file if some of them hide what DuckDB calls the place of a row. `beside` is a file
+    without rows: where DuckDB is told the columns, it reads one file on one core alone, and two on
+    all."""
 
     files: tuple[DataFile, ...]
     shape: FileShape | None = None
     partition: Partition = ()
+    names: tuple[str, ...] = ()
     beside: str | None = None
 
     @property
@@ -75,15 +79,24 @@ def needs_inspection(plan: ScanPlan, file: DataFile) -> bool:
 
 def arrange(plan: ScanPlan, shapes: Mapping[str, tuple[Source, ...]]) -> list[ScanGroup]:
     """Sort the plan's files into groups; `shapes` holds the inspected footers by path."""
-    groups: dict[tuple[FileShape | None, Partition, object], list[DataFile]] = defaultdict(list)
+    groups: dict[tuple[object, ...], list[DataFile]] = defaultdict(list)
+    parts: dict[tuple[object, ...], ScanGroup] = {}
     for file, misled in zip(plan.files, misled_files(plan, plan.files), strict=True):
         shape, partition = _shape(plan, file, shapes)
+        names = _hiding(shapes.get(file.path, ()))
         partial = file.is_partial_at(plan.snapshot_id)
-        treatment = (file.encryption_key, file.has_deletes, partial, misled)
+        alone = file.path if names else None
+        treatment = (file.encryption_key, file.has_deletes, partial, misled, alone)
+        parts[shape, partition, treatment] = ScanGroup((), shape, partition, names)
         groups[shape, partition, treatment].append(file)
-    return [
-        ScanGroup(tuple(files), shape, partition) for (shape, partition, _), files in groups.items()
-    ]
+    return [replace(parts[which], files=tuple(files)) for which, files in groups.items()]
+
+
+def _hiding(sources: Sequence[Source]) -> tuple[str, ...]:
+    """All columns of a file of which one is called as the place of a row is. DuckDB would give the
+    column for it."""
+    names = tuple(source.name for source in sources)
+    return names if any(fold(name) in _PLACES for name in names) else ()
 
 
 def _shape(
@@ -243,6 +256,7 @@ def _by_shape(
     plan: ScanPlan, group: ScanGroup, shape: tuple[Source, ...]
 ) -> tuple[dict[str, str], dict[str, str], str]:
     partition = dict(group.partition)
+    called = {name: f"c{place}" for place, name in enumerate(group.names)}
     columns = {}
     for column in plan.columns:
         source = by_id(shape, column.id)
@@ -253,17 +267,20 @@ def _by_shape(
         elif source is None:
             columns[column.name] = missing_sql(column)
         else:
-            value = f"f.{quote(source.name)}"
+            value = f"f.{quote(called.get(source.name, source.name))}"
             wide = _at_its_widest(plan, group, column)
             columns[column.name] = (
                 rebuild(column, source, value) if wide == column else _narrowed(column, wide, value)
             )
     row_id, snapshot = (
-        f"f.{quote(source.name)}" if (source := by_id(shape, field)) else "NULL"
+        f"f.{quote(called.get(source.name, source.name))}"
+        if (source := by_id(shape, field))
+        else "NULL"
         for field in (ROW_ID_FIELD, ROW_SNAPSHOT_FIELD)
     )
     source_sql = _read_parquet(group.files, "hive_partitioning = false")
-    return columns, _lineage(group, row_id, snapshot), source_sql
+    renamed = f"({', '.join(called.values())})" if called else ""
+    return columns, _lineage(group, row_id, snapshot), source_sql + renamed
 
 
 def _lineage(group: ScanGroup, row_id: str, snapshot: str) -> dict[str, str]:
