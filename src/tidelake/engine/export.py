@@ -85,11 +85,14 @@ def columns_of_query(
 ) -> tuple[Column, ...]:
     """The columns of any query, in DuckLake's words."""
     if parameters is None:
-        relation = connection.sql(sql)
-        return tuple(map(_column, relation.columns, relation.types))
+        return columns_of_relation(connection.sql(sql))
     # A relation with parameters would run at once; and a subquery would number equal names.
     nothing = connection.execute(f"({sql}) UNION ALL ({sql}) LIMIT 0", parameters)
     return tuple(_column(name, kind) for name, kind, *_ in nothing.description or ())
+
+
+def columns_of_relation(relation: duckdb.DuckDBPyRelation) -> tuple[Column, ...]:
+    return tuple(map(_column, relation.columns, relation.types))
 
 
 def _column(name: str, kind: Any) -> Column:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -97,8 +97,11 @@ class MergeWork:
             return flat("target", column.name)
         return filler_sql(column, str(self.draft.after.name), defaults=True)
 
+    def _text(self, clauses: Iterable[MergeClause]) -> str:
+        """All SQL that clauses look at rows with; no name holds what stands between."""
+        return "\0".join(text for clause in clauses for text in self._texts(clause))
+
     def _texts(self, clause: MergeClause) -> list[str]:
-        """All SQL that a clause looks at rows with."""
         if clause.kind == "delete":
             return [self._condition(clause)]
         wanted = self._wanted(clause)
@@ -132,21 +135,16 @@ class MergeWork:
     def refuse_idle_extras(self) -> None:
         """A column that the table has not, and no clause looks at, is a mistake."""
         all_clauses = (*self.clauses.matched, *self.clauses.unmatched, *self.clauses.orphaned)
-        texts = [text for clause in all_clauses for text in self._texts(clause)]
+        text = self._text(all_clauses)
         for column in self.extras:
-            if not any(flat("source", column.name) in text for text in texts):
+            if flat("source", column.name) not in text:
                 raise unknown([column.name], self.draft.columns, str(self.draft.after.name))
 
     def target_columns(self) -> list[str]:
         """What of the table must be read: what clauses name, and what they leave as it is."""
-        clauses = (*self.clauses.matched, *self.clauses.orphaned)
-        texts = [text for clause in clauses for text in self._texts(clause)]
+        text = self._text((*self.clauses.matched, *self.clauses.orphaned))
         keys = {key.id for key in self.keys}
-        return [
-            c.name
-            for c in self.schema
-            if c.id in keys or any(flat("target", c.name) in text for text in texts)
-        ]
+        return [c.name for c in self.schema if c.id in keys or flat("target", c.name) in text]
 
 
 def flat(place: str, name: str) -> str:

@@ -111,7 +111,11 @@ def widen_columns(entries: Entries, statistics: TableStatistics, write: Write) -
     for file in write.files:
         for facts in file.columns:
             by_column[facts.column_id].append(facts)
-    coming = {leaf.id: _coming(leaf, write, by_column[leaf.id]) for leaf in leaves.values()}
+    places = {column.id: place for place, column in enumerate(write.columns)}
+    coming = {
+        leaf.id: _coming(leaf, write, by_column[leaf.id], places.get(leaf.id))
+        for leaf in leaves.values()
+    }
     table_id = statistics.table_id
     united = {column_id: _united(leaves[column_id], facts) for column_id, facts in coming.items()}
     if not statistics.known:
@@ -195,14 +199,15 @@ def _values(column: _Column) -> dict[str, object]:
     }
 
 
-def _coming(leaf: Column, write: Write, in_files: Sequence[ColumnFacts]) -> list[ColumnFacts]:
-    """What is known of the column in every new file and row."""
+def _coming(
+    leaf: Column, write: Write, in_files: Sequence[ColumnFacts], place: int | None
+) -> list[ColumnFacts]:
+    """What is known of the column in every new file and row, where it has that place."""
     found = list(in_files)
     if len(in_files) < len(write.files):
         found.append(ColumnFacts(leaf.id))
-    places = {column.id: place for place, column in enumerate(write.columns)}
-    if leaf.id in places:
-        found += [of_value(leaf, row.values[places[leaf.id]]) for row in write.rows]
+    if place is not None:
+        found += [of_value(leaf, row.values[place]) for row in write.rows]
     elif write.rows:
         found.append(ColumnFacts(leaf.id))
     return found

@@ -7,7 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from tidelake.duck import arrow_source, settle
-from tidelake.engine.export import arrow_sql, as_pandas, as_polars, checked_rows, columns_of_query
+from tidelake.engine.export import (
+    arrow_sql,
+    as_pandas,
+    as_polars,
+    checked_rows,
+    columns_of_query,
+    columns_of_relation,
+)
 from tidelake.engine.local.errors import translate_duckdb_errors
 from tidelake.errors import Unsupported
 from tidelake.model.literal import Value
@@ -63,10 +70,23 @@ class LocalReading:
         return self._work.run(self._doing, self._arrow_table)
 
     def _arrow_table(self) -> pa.Table:
+        """What told the columns gives the rows too, if they are for Arrow as they are."""
+        relation = self._relation()
         sql = self._arrow_sql()
         if self._has_alike():
             return self._run(sql).to_arrow_table()
-        return settle(self._work.connection).sql(sql, params=self._parameters).to_arrow_table()
+        if relation is None or sql != self._sql:
+            relation = settle(self._work.connection).sql(sql, params=self._parameters)
+        return relation.to_arrow_table()
+
+    def _relation(self) -> duckdb.DuckDBPyRelation | None:
+        """The query, if it has to be asked for its columns and has no parameters; with those it
+        would run at once."""
+        if self._columns is not None or self._parameters is not None:
+            return None
+        relation = settle(self._work.connection).sql(self._sql)
+        self._columns = columns_of_relation(relation)
+        return relation
 
     def to_batches(self, rows: int = BATCH_ROWS) -> pa.RecordBatchReader:
         """A stream: memory stays bounded by a few batches, whatever the table's size."""
