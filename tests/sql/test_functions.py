@@ -313,6 +313,7 @@ BAD: list[tuple[str, type[TidelakeError], str]] = [
     ("FROM history('facts', key => (SELECT 'a'))", (Denied, Unsupported), "history"),  # type: ignore[list-item]
     ("FROM history('facts', key => read_text('/etc/passwd'))", Denied, "read_text"),
     ("FROM history('facts', key => 'a'::INTEGER)", Invalid, "history"),
+    ("FROM history('facts', key => TIMESTAMP 'infinity')", Invalid, "no value for"),
     ("FROM changes('facts', since => 99)", NotFound, "99"),
     ("FROM changes_of_belief('facts', since => 4)", Invalid, "as of when"),
     ("FROM coverage('plain')", Invalid, "plain"),

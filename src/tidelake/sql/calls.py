@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from tidelake.engine.export import as_dicts
 from tidelake.errors import Invalid, TidelakeError, Unsupported
 from tidelake.model.literal import Value
 from tidelake.model.names import fold, quote, text_literal
@@ -109,7 +110,7 @@ class Call:
         }
         used = {name: value for name, value in given.items() if name in names}
         try:
-            (row,) = local.query(f"SELECT {chosen}", {}, used).to_arrow().to_pylist()
+            (row,) = as_dicts(local.query(f"SELECT {chosen}", {}, used).to_arrow())
         except TidelakeError as error:
             raise Invalid(f"{self.name}(): {error.message}", hint=_CONSTANT) from error
         return [_in_python(value) for value in row.values()]

@@ -41,6 +41,7 @@ IN_DICTS = [
     ("uint64", 2**64 - 1, str(2**64 - 1)),
     ("int64", -(2**63), str(-(2**63))),
     ("int128", 2**53 - 1, str(2**53 - 1)),
+    ("int128", Decimal("-99"), "-99"),  # as reading gives it
     ("float32", 0.1, "0.1"),
     ("float32", float("inf"), "'inf'"),
     ("float64", 0.1, "0.1"),
@@ -122,6 +123,10 @@ WRONG_IN_DICTS = [
     ("int8", 128),
     ("uint8", -1),
     ("int128", 2**53),
+    ("int128", Decimal("1.5")),
+    ("uint128", Decimal("-1")),
+    ("int128", Decimal("Infinity")),
+    ("int64", Decimal("1")),
     ("float64", "1"),
     ("float64", True),
     ("float64", Decimal("1.5")),

@@ -100,6 +100,9 @@ def _integer(low: int, high: int, value: Any) -> int:
 
 
 def _wide(low: int, high: int, value: Any) -> int:
+    """Reading gives such a number as a Decimal, as Arrow has it."""
+    if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+        value = int(value)
     number = _integer(-(1 << 127), 1 << 128, value)
     if not low <= number <= high:
         raise ValueError(
