@@ -18,6 +18,9 @@ PLAIN = [
     "a = -0 AND a = 0.0 AND a = 00.10 AND a >= 12345678.1234567890",
     "date = '' AND name = ' ' AND \t key = 'AND x = 1'",
     "ts >= TIMESTAMP '2024-01-01' AND d < date'x' AND at_ = Timestamptz\n'2024-01-01 00:00+00'",
+    "a IN (1,-2 , '3') AND b not\tin('x') AND c in (DATE '2024-01-01',00.5)",
+    "a IS NULL AND b is not\nnull AND c = 'IS NULL'",
+    f"id IN ({', '.join(map(str, range(20)))})",
     f"{'n' * 200} = '{'x' * 5000}'",
 ]
 PARTS = {
@@ -41,6 +44,8 @@ PARTS = {
     ],
     "joint": [" AND ", " and ", "\nAND\t", "AND ", " AND", " OR ", " AND NOT ", ", ", " AND AND "],
 }
+NULLS = ["IS NULL", "is\tnot null", "IS  NOT\nNULL", "ISNULL", "NOTNULL", "IS NOT", "IS NULLS"]
+LISTS = ["IN", "in", "NOT IN", "not\n in", "NOTIN", "IN NOT", "IS IN", "IN IN"]
 SPACES = ["", " ", " ", " ", "\n", "\t ", "\r", "\v", "\u00a0"]
 
 
@@ -76,8 +81,9 @@ def test_a_keyword_is_read_if_duckdb_takes_it_for_a_column() -> None:
     found = duckdb.sql("SELECT keyword_name, keyword_category FROM duckdb_keywords()").fetchall()
     for word, category in found:
         for spelled in (word, word.upper()):
-            read = agrees(f"{spelled} >= 5 AND x = {spelled}") or agrees(f"{spelled} = 'x'")
-            assert read or category != "unreserved", word
+            for rest in (">= 5", "= 'x'", "IN (1, 2)", "IS NOT NULL"):
+                text = f"{spelled} {rest} AND {spelled} {rest}"
+                assert agrees(text) or category != "unreserved", text
 
 
 def test_functions_without_brackets_are_read_as_duckdb_does() -> None:
@@ -106,7 +112,13 @@ def random_text(chance: random.Random) -> str:
         return chance.choice(SPACES[:6] if chance.random() < 0.97 else SPACES)
 
     def test() -> str:
-        return f"{some('name')}{space()}{some('operator')}{space()}{some('literal')}"
+        name = some("name")
+        if chance.random() < 0.15:
+            return f"{name}{space()}{chance.choice(NULLS)}"
+        if chance.random() < 0.2:
+            items = (f"{space()}{some('literal')}{space()}" for _ in range(chance.randrange(4)))
+            return f"{name}{space()}{chance.choice(LISTS)}{space()}({','.join(items)})"
+        return f"{name}{space()}{some('operator')}{space()}{some('literal')}"
 
     text = test()
     for _ in range(chance.choice((0, 0, 1, 1, 2, 3))):
