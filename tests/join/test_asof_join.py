@@ -564,20 +564,3 @@ def test_zero_keeps_the_sign_that_its_left_row_has(direction, ties):
     join = tidelake.asof_join(left, right, "k", "ts", "ts", direction=direction)
     found = [(str(row["k"]), row["x"], row["price"]) for row in join.to_dicts()]
     assert found == [("-0.0", 0, 1), ("0.0", 1, 1), ("-0.0", 2, 1), ("1.5", 3, 1)]
-
-
-def test_a_fact_of_a_state_is_not_found_from_its_own_end_on(lake):
-    rates = lake.create_table(
-        "rates",
-        "symbol VARCHAR, ts TIMESTAMP, until TIMESTAMP, rate INTEGER",
-        key="symbol",
-        event_time="ts",
-        valid_to="until",
-    )
-    rates.append([{"symbol": "A", "ts": at(1), "until": at(6), "rate": 1}])
-    left = [trade("A", minutes) for minutes in (0, 1, 5, 6, 9)]
-    found = {}
-    for name, right in (("table", rates), ("state", rates.as_of(at(3)))):
-        join = tidelake.asof_join(left, right, left_time="ts")
-        found[name] = join.to_arrow()["rate"].to_pylist()
-    assert found["state"] == found["table"] == [None, 1, 1, None, None]

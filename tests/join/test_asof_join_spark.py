@@ -324,19 +324,3 @@ def test_values_of_every_type_where_a_match_may_not_count(spark, tmp_path, known
         found = join.to_arrow()
     assert found.column_names == wanted.column_names
     assert [repr(row) for row in found.to_pylist()] == [repr(row) for row in wanted.to_pylist()]
-
-
-@pytest.mark.slow
-def test_ends_of_a_state_count_there_too(spark, tmp_path):
-    here, day = Place.at("sqlite", tmp_path), datetime(2024, 3, 10)
-    with here.open() as lake:
-        t = lake.create_table(
-            "t", "k DOUBLE, t TIMESTAMP, e TIMESTAMP", key="k", event_time="t", valid_to="e"
-        )
-        t.append([{"k": -0.0, "t": day, "e": day + timedelta(hours=5)}])
-    left = [{"k": 0.0 * (-1) ** hour, "at": day + timedelta(hours=hour)} for hour in (1, 4, 5, 6)]
-    with here.open(engine="spark", spark=spark) as lake:
-        state = lake.table("t").as_of(day + timedelta(hours=2))
-        found = tidelake.asof_join(left, state, left_time="at").to_arrow()
-    assert [each is not None for each in found["t"].to_pylist()] == [True, True, False, False]
-    assert [str(key) for key in found["k"].to_pylist()] == ["-0.0", "0.0", "-0.0", "0.0"]

@@ -86,11 +86,11 @@ class Rows(Side):
 
     @property
     def event(self) -> EventTime | None:
-        """As of a moment no key has ended any more; facts may end by themselves later."""
+        """As of a moment nothing has ended any more."""
         with self.session.reading() as reader:
             found = EventTime.maybe(self.source.info(reader, self.source.at(reader)))
         state = self.source.as_of is not None
-        return replace(found, tombstone=None) if found and state else found
+        return replace(found, tombstone=None, valid_to=None) if found and state else found
 
     @property
     def key(self) -> str | None:
