@@ -118,6 +118,19 @@ def test_into_another_table_they_come_again(lake: tidelake.Lake, incoming: Path)
 SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("csv.gz", "tsv", "json.gz")]
 
 
+@pytest.mark.parametrize("name", ["file_row_number", "File_Index", "filename"])
+def test_columns_called_as_duckdb_calls_the_place_of_a_row(
+    lake: tidelake.Lake, tmp_path: Path, name: str
+) -> None:
+    t = lake.create_table("t", f"a BIGINT NOT NULL, {name} BIGINT")
+    path = tmp_path / "odd.parquet"
+    pq.write_table(pa.table({"a": [1, None, 3], name: [7, 8, 9]}), path)
+    told = tidelake.ingest(lake, "t", path, quarantine="bad")
+    assert told.rows == 2
+    assert lake.table("bad").scan(["line"]).to_dicts() == [{"line": 2}]
+    assert t.to_dicts() == [{"a": 1, name: 7}, {"a": 3, name: 9}]
+
+
 @pytest.mark.parametrize("kind", ["csv", "csv.zst", "jsonl", "json", "parquet", *SLOW])
 def test_formats(lake: tidelake.Lake, tmp_path: Path, kind: str) -> None:
     """All say the same, and have a good row and a bad one."""

@@ -23,6 +23,7 @@ from tidelake.model.schema import Column
 from tidelake.model.source_files import CsvFormat
 from tidelake.plan.target import Target
 
+_PATH = "_tidelake_path"
 _TRIED, _ERRORS, _SCANS = "tried", "rejected_lines", "rejected_scans"
 _MOST_BAD = 100_000
 
@@ -89,8 +90,7 @@ def _written(
 def _tried_sql(task: IngestTask, head: Head, paths: Sequence[str]) -> str:
     listed = ", ".join(exactly(path) for path in paths)
     source = (
-        f"read_parquet([{listed}], hive_partitioning = false, filename = true,"
-        " file_row_number = true)"
+        f"read_parquet([{listed}], hive_partitioning = false, filename = '{_PATH}')"
         if task.kind == "parquet"
         else f"read_csv([{listed}], {_csv_options(task.csv, head)})"
     )

@@ -26,7 +26,7 @@ def lenient_sql(
 ) -> str:
     """A SELECT of `t0`, `t1` … for the table's columns, and for every row its `file`, its `line`
     if that can be told, a `reason` if it is bad, and then `raw`, which is what it was. The source
-    gives the data's columns, of Parquet the row, and the name of the file. `ignores`: columns
+    gives the data's columns and the name of the file. `ignores`: columns
     that the table has not are passed over. Invalid if the data has no column that a row must
     have."""
     found = _match(shapes, columns, place, ignores=ignores)
@@ -41,8 +41,8 @@ def lenient_sql(
         reasons += _reasons(column, f"t{at}", ref)
     fields = [f"c{n}" for n in range(len(shapes))]
     numbered = kind == "parquet"
-    names = [*fields, *([LINE] if numbered else []), FILE]
-    line = f"{LINE} + 1 AS {LINE}" if numbered else f"NULL::BIGINT AS {LINE}"
+    names = [*fields, FILE]
+    line = f"r.file_row_number + 1 AS {LINE}" if numbered else f"NULL::BIGINT AS {LINE}"
     reason = f"CASE {' '.join(reasons)} END" if reasons else "NULL"
     inner = (
         f"SELECT {', '.join([*tried, *fields, FILE, line])} FROM {source} AS r({', '.join(names)})"
