@@ -68,3 +68,25 @@ def test_a_folder_may_be_removed_while_it_is_empty(tmp_path: Path) -> None:
         done.set()
         thread.join()
     assert all(Path(target).exists() for _, target in pairs)
+
+
+class ShortOf(Store):
+    """A store in which some copies come out empty."""
+
+    def __init__(self, *short: str) -> None:
+        super().__init__()
+        self.short, self.deleted = short, []
+
+    def sizes(self, uris):
+        return {uri: 0 if uri in self.short else 7 for uri in uris}
+
+    def delete(self, uris):
+        self.deleted += uris
+
+
+def test_what_was_not_copied_whole_stays_where_it_was(monkeypatch) -> None:
+    monkeypatch.setattr("tidelake.store.copies.copy_objects", lambda _store, _pairs: None)
+    pairs = [("s3://b/1", "s3://b/k=1/1"), ("s3://b/2", "s3://b/k=2/2")]
+    store = ShortOf("s3://b/k=2/2")
+    assert move_objects(store, pairs) == [True, False]
+    assert store.deleted == ["s3://b/1", "s3://b/k=2/2"]

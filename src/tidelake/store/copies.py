@@ -73,7 +73,8 @@ def copy_object(store: Store, source: str, target: str, *, link: bool = False) -
 
 def move_objects(store: Store, pairs: Iterable[tuple[str, str]]) -> list[bool]:
     """Give many other places, inside of one file system or store; which of them have gone there.
-    One stays where it is if its new name is too long. After an error they may be at either."""
+    One stays where it is if its new name is too long, or a copy has not as many bytes. After an
+    error they may be at either."""
     listed = list(pairs)
     if not listed:
         return []
@@ -81,8 +82,10 @@ def move_objects(store: Store, pairs: Iterable[tuple[str, str]]) -> list[bool]:
         with reporting("move files to", os.path.commonpath([_plain(to) for _, to in listed])):
             return [_rename(_plain(source), _plain(target)) for source, target in listed]
     copy_objects(store, listed)
-    store.delete([source for source, _ in listed])
-    return [True] * len(listed)
+    there = store.sizes([place for pair in listed for place in pair])
+    whole = [there.get(source) == there.get(target) for source, target in listed]
+    store.delete([pair[0 if done else 1] for pair, done in zip(listed, whole, strict=True)])
+    return whole
 
 
 def _plain(uri: str) -> str:

@@ -14,8 +14,9 @@ from tidelake.plan.target import Target
 from tidelake.store.copies import move_objects
 from tidelake.store.files import Store
 
-_COPYING = {"s3", "s3a", "gs"}
-"""Stores that have made a copy when they say so. Azure's may do it later."""
+_COPYING = {"s3", "s3a"}
+"""Stores that have made a copy when they say so. Azure's may do it later; of Google's there was
+none to try it with."""
 _LARGEST_COPY = 5_000_000_000
 """Bytes that they copy at once."""
 
