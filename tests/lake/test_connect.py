@@ -405,3 +405,17 @@ def test_a_data_path_with_too_few_slashes_is_no_folder(tmp_path, monkeypatch, pa
     assert "://" in str(told.value.hint)
     assert not any(each.is_dir() for each in tmp_path.iterdir())
     tidelake.connect("sqlite:///lake.db", f"./{path}").close()
+
+
+@pytest.mark.parametrize("name", ["a b", "50%", "plain"])
+def test_a_data_path_may_be_the_url_of_a_folder(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    url = f"sqlite:///{tmp_path}/lake.db"
+    for _ in range(2):
+        with tidelake.connect(url, folder.as_uri()) as lake:
+            lake.set_option("data_inlining_row_limit", 0)
+            lake.append("t", [{"k": 1}], create=True)
+            found = lake.table("t").to_dicts()
+            assert lake.verify(deep=True).ok
+    assert found == [{"k": 1}, {"k": 1}]
+    assert list(folder.rglob("*.parquet"))

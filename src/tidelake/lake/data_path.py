@@ -13,7 +13,10 @@ _OTHERS = ("file", "gcs", "hdfs", "http", "https")
 
 def absolute(data_path: str, base: Path | None = None) -> str:
     """A data path as it is used: complete, with a slash at the end. A relative one begins at
-    `base`, else at the working folder."""
+    `base`, else at the working folder. DuckDB takes an escape in the URL of a folder for a part of
+    its name, so such a folder goes by its path."""
+    if data_path.startswith("file://") and "%" in data_path:
+        data_path = str(local_path(data_path))
     if "://" not in data_path:
         data_path = str(Path(base or "", Path(data_path).expanduser()).absolute())
     return data_path if data_path.endswith("/") else f"{data_path}/"
