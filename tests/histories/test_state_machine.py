@@ -49,6 +49,6 @@ class TestWriters(Writers.TestCase):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(20))
+@pytest.mark.parametrize("number", range(25))
 def test_many_writers(number: int) -> None:
     run_seeded(Writers, number, steps=20)

@@ -87,6 +87,6 @@ class TestKeepers(Keepers.TestCase):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(20))
+@pytest.mark.parametrize("number", range(25))
 def test_many_keepers(number: int) -> None:
     run_seeded(Keepers, number, steps=20)

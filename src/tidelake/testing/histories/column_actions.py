@@ -121,7 +121,8 @@ def widen(model: Model, chance: Random) -> Action | None:
     def on_model(m: Model) -> None:
         table = m.now.tables[name]
         mine = table.column(column.name)
-        mine.kind, mine.was_narrower = wider, True
+        mine.kind = wider
+        mine.was_narrower |= wider.startswith(("DECIMAL", "TIMESTAMP"))
         table.reshaped = True
         mine.default = widen_value(wider, mine.default)
         for row in table.rows:

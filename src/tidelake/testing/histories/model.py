@@ -11,7 +11,8 @@ Name = tuple[str, str]
 
 @dataclass
 class Column:
-    """`default` is for rows that leave the column out. `was_narrower`: it has been widened."""
+    """`default` is for rows that leave the column out. `was_narrower`: it has been
+    widened to decimals or to times."""
 
     name: str
     kind: Kind
